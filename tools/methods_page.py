@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lostsales.apps.views.learning import MethodFacts, method_facts
+from lostsales.apps.commands.methods import MethodFacts, method_facts
 from lostsales.data.setting_fields import SettingField
 from lostsales.learn.fit import DEFAULT
 from lostsales.learn.learner import LEARNERS, Learner

@@ -102,13 +102,11 @@ def test_brackets_in_names_are_shown_as_they_are(tmp_path: Path) -> None:
     [
         (("simulate", "nowhere"), "no scenario 'nowhere'"),
         (("simulate", "released", "--episodes", 0), "Invalid value for '--episodes'"),
-        (("simulate", "released", "--seed", -1), "Invalid value for '--seed'"),
         (("simulate", "released", "--episodes", "many"), "Invalid value for '--episodes'"),
         (("simulate", "released", "--set", "horizon=no"), "horizon: Input should be a valid integer"),
         (("simulate", "released", "--set", "nonsense"), "a setting looks like demand.rho=0.6"),
         (("simulate", "released", "--policy", "clever"), "no policy 'clever'"),
         (("simulate", "released", "--epsilon", 7), "epsilon must lie between 0 and 1, but 7 came"),
-        (("simulate", "released", "--out", "log.xlsx"), "log.xlsx must end in .parquet or .csv"),
         (("simulate", "released", "--out", "no/log.csv"), "there is no folder no to write log.csv into"),
         (("simulate", "released", "--out", "a.csv", "--truth", "a.csv"), "need different files, but both are a.csv"),
         (("inspect", "nowhere.csv"), "there is no file nowhere.csv"),
@@ -181,7 +179,7 @@ def test_help_does_not_wait_for_heavy_libraries() -> None:
         "from lostsales.apps.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'duckdb', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow', 'narwhals', 'numba'}\n"
+        "heavy = {'numpy', 'duckdb', 'pydantic', 'scipy', 'pandas', 'polars', 'pyarrow', 'narwhals', 'numba'}\n"
         "print('loaded:', sorted(heavy & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout  # noqa: S603

@@ -26,7 +26,7 @@ EXPERIMENT = (
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """One run of one level is too little to draw."""
-    monkeypatch.setattr("lostsales.apps.views.experiment.draw_figures", lambda *_: [])
+    monkeypatch.setattr("lostsales.apps.commands.experiment_figures.draw_figures", lambda *_: [])
 
 
 def start(*arguments: object, folder: Path) -> subprocess.Popen[bytes]:

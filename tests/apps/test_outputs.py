@@ -77,6 +77,19 @@ def test_a_link_is_refused_and_not_followed(
     assert Path(out).is_symlink()
 
 
+@pytest.mark.parametrize("command", [command for command, _ in COMMANDS if command.endswith((".csv", ".html"))])
+def test_an_output_of_another_kind_is_refused(
+    command: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(shop)
+    wanted = "must end in .parquet or .csv" if command.endswith(".csv") else "must end in .html"
+    arguments = command.replace("OUT.csv", "OUT.xlsx").replace("OUT.html", "OUT.pdf").split()
+    message = failure(monkeypatch, capsys, *arguments)
+    assert wanted in message
+    assert arguments[-1] in message
+    assert contents(shop) == before
+
+
 @pytest.mark.parametrize("command", [command for command, _ in COMMANDS if not command.endswith((".csv", ".html"))])
 def test_a_device_is_refused(
     command: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

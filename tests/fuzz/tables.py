@@ -89,7 +89,7 @@ def proposed(source: Any) -> None:
     """As `init` does: what it proposes can be read."""
     import tomllib
 
-    from lostsales.apps.views.console import print_json
+    from lostsales.apps.console import print_json
     from lostsales.data.proposal.propose import propose
 
     found = propose(source)
@@ -112,7 +112,7 @@ def asked(source: Any, rng: np.random.Generator) -> None:
 
 def inspected(log: SalesLog) -> None:
     """As `inspect` does."""
-    from lostsales.apps.views.console import print_facts, print_json
+    from lostsales.apps.console import print_facts, print_json
     from lostsales.data.describe import describe
 
     facts = describe(log)
@@ -122,8 +122,8 @@ def inspected(log: SalesLog) -> None:
 
 def audited(log: SalesLog) -> None:
     """As `audit` does."""
-    from lostsales.apps.views.audit import print_audit
-    from lostsales.apps.views.console import print_json
+    from lostsales.apps.commands.audit import print_audit
+    from lostsales.apps.console import print_json
     from lostsales.demand.audit.audit import audit
 
     found = audit(log)
@@ -133,7 +133,7 @@ def audited(log: SalesLog) -> None:
 
 def imputed(log: SalesLog) -> None:
     """As `impute` does."""
-    from lostsales.apps.views.console import print_json
+    from lostsales.apps.console import print_json
     from lostsales.demand.filled_log import summary
     from lostsales.demand.survival.imputation import impute
 

@@ -103,7 +103,7 @@ def _open_streams() -> None:
 
 
 def _close_broken(stream: TextIO) -> None:
-    """What cannot be written now cannot be at the end either, where it would be an error without a message."""
+    """Close a stream that cannot be written now: at the end it would be an error without a message."""
     try:
         stream.flush()
     except OSError:
@@ -112,7 +112,7 @@ def _close_broken(stream: TextIO) -> None:
 
 
 def _end(message: str) -> NoReturn:
-    from lostsales.apps.views.console import err
+    from lostsales.apps.console import err
     from lostsales.data.databases.address import without_passwords
 
     err.print("Error: ", style="bold red", end="")

@@ -2,6 +2,12 @@
 
 import numpy as np
 
+from lostsales.types import Floats
+
+MOST_DECIMALS = 6
+NO_NUMBER = "-"
+ESTIMATORS = {"model": "the demand model", "fqe": "fitted Q-evaluation", "dr": "the doubly robust estimator"}
+
 
 def number(value: float, digits: int = 3) -> str:
     """A figure for people: thousands apart, no digits beyond what matters.
@@ -26,3 +32,61 @@ def numbers(*values: float) -> list[str]:
     size = max((abs(value) for value in values if np.isfinite(value)), default=0.0)
     decimals = min(max(2 - int(np.floor(np.log10(size))), 0), 6) if size > 0 else 0
     return [f"{round(value, decimals) + 0.0:,.{decimals}f}" if np.isfinite(value) else "-" for value in values]
+
+
+def exact(values: Floats, like: Floats | None = None) -> list[str]:
+    """Numbers with all their decimals, as many for each; with at least as many as numbers that they are `like`.
+
+    >>> exact(np.array([3.5, 4.0])), exact(np.array([3.5, 4.0]), like=np.array([3.49]))
+    (['3.5', '4.0'], ['3.50', '4.00'])
+    """
+    return _texts(values, decimals(values if like is None else np.r_[values, like]))
+
+
+def rounded(values: Floats) -> list[str]:
+    """Computed numbers with two decimals, with fewer where they are large and with more where all are small.
+
+    >>> rounded(np.array([5162.531, 12.0])), rounded(np.array([0.01234, np.nan])), rounded(np.array([136.76, 0.1]))
+    (['5163', '12'], ['0.0123', '-'], ['136.8', '0.1'])
+    """
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    before = int(np.floor(np.log10(largest))) + 1 if largest > 0 else 1  # digits before the decimal point
+    if largest > 0 and before < 0:
+        return _texts(values, min(3 - before, MOST_DECIMALS))
+    return _texts(values, min(max(4 - before, 0), 2))
+
+
+def tenths(values: Floats) -> list[str]:
+    """Numbers with one decimal.
+
+    >>> tenths(np.array([3.14, np.inf]))
+    ['3.1', 'inf']
+    """
+    return _texts(values, 1)
+
+
+def percentages(shares: Floats) -> list[str]:
+    """Shares as percentages.
+
+    >>> percentages(np.array([0.125, np.nan]))
+    ['12.5%', '-']
+    """
+    return [NO_NUMBER if each != each else f"{each:.1%}" for each in shares.tolist()]
+
+
+def decimals(values: Floats) -> int:
+    """Decimals that numbers have, at most `MOST_DECIMALS`.
+
+    >>> decimals(np.array([0.1 + 0.2, 2.25])), decimals(np.array([1.0])), decimals(np.array([1 / 3]))
+    (2, 0, 6)
+    """
+    known = values[np.isfinite(values)]
+    for count in range(MOST_DECIMALS):
+        if (np.abs(known - np.round(known, count)) <= 1e-9 * (1 + np.abs(known))).all():
+            return count
+    return MOST_DECIMALS
+
+
+def _texts(values: Floats, count: int) -> list[str]:
+    # Adding 0 turns -0.0 into 0.0.
+    return [NO_NUMBER if each != each else f"{round(each, count) + 0.0:.{count}f}" for each in values.tolist()]

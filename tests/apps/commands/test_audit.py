@@ -5,10 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from lostsales.apps.views import audit as audit_view
-from lostsales.apps.views import console
+from lostsales.apps.commands.audit import print_audit
+from lostsales.apps.console import screen
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.audit.audit import audit
@@ -42,11 +41,8 @@ def test_the_cap_is_obeyed(log_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Console(width=width, record=True)
-    monkeypatch.setattr(console, "out", screen)
-    monkeypatch.setattr(audit_view, "out", screen)
-    run("audit", log_path)
-    lines = screen.export_text().splitlines()
+    monkeypatch.setattr(screen, "width", width)
+    lines = run("audit", log_path).splitlines()
     text = "\n".join(lines)
     assert max(map(len, lines)) <= width
     for said in (
@@ -60,12 +56,10 @@ def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, m
     assert "[/]" not in text
 
 
-def test_a_rejected_assumption_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Console(width=150, record=True)
-    monkeypatch.setattr(console, "out", screen)
-    monkeypatch.setattr(audit_view, "out", screen)
+def test_a_rejected_assumption_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(screen, "width", 150)
     found = audit(log_of_flags("5xx6x7"))
-    audit_view.print_audit("a log", replace(found, stock_test=StockTest(4.0, 6e-5, 99), run_ends_fall_at=(2,)))
-    text = screen.export_text()
+    print_audit("a log", replace(found, stock_test=StockTest(4.0, 6e-5, 99), run_ends_fall_at=(2,)))
+    text = capsys.readouterr().out
     assert "rejected: demand is higher where stock is higher (p = 6e-05)" in text
     assert "rejected: the probability of ending falls after 2 periods" in text

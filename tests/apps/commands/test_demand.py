@@ -5,10 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Console
 
-from lostsales.apps.views import console
-from lostsales.apps.views import demand as demand_view
+from lostsales.apps.console import screen
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.law.price_response import price_response
@@ -46,11 +44,8 @@ def test_demand_prints_json(log_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_demand_tells_a_person(log_path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Console(width=width, record=True)
-    monkeypatch.setattr(console, "out", screen)
-    monkeypatch.setattr(demand_view, "out", screen)
-    run("demand", log_path, "--replicates", 2)
-    lines = screen.export_text().splitlines()
+    monkeypatch.setattr(screen, "width", width)
+    lines = run("demand", log_path, "--replicates", 2).splitlines()
     assert max(map(len, lines)) <= width
     assert not any("…" in line for line in lines)
     text = "\n".join(lines)

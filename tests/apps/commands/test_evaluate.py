@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lostsales.apps.views.assortment import money_text
+from lostsales.apps.gains import money_text
 from lostsales.data.writing import write_log
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.assortment import ProductFigures

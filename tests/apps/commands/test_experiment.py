@@ -11,9 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
-from lostsales.apps.commands.experiment import QUICK_LEVELS
-from lostsales.apps.views.experiment import as_markdown, print_outcome, to_json
-from lostsales.apps.views.experiment_figures import figure_of_gaps, figure_of_values
+from lostsales.apps.commands.experiment import QUICK_LEVELS, as_markdown, print_outcome, to_json
+from lostsales.apps.commands.experiment_figures import figure_of_gaps, figure_of_values
 from lostsales.errors import SettingError
 from lostsales.lab.experiments.claims import check_claims
 from lostsales.lab.experiments.design import FEW_LEVELS, LEVELS

@@ -97,8 +97,6 @@ def test_a_failed_write_leaves_what_was_there(log_path: Path, tmp_path: Path, mo
         (("--estimator", "magic"), "estimator must be one of beran, marginal, cox, aft, but 'magic' came"),
         (("--tail", "long"), "tail must be one of to_max, exponential, last, refuse, but 'long' came"),
         (("--demand-max", 3), "demand_max must be finite and at least every demand seen, but it is 3"),
-        (("--replicates", -1), "Invalid value for '--replicates'"),
-        (("--seed", -1), "Invalid value for '--seed'"),
     ],
 )
 def test_mistakes_end_in_one_message(
@@ -112,16 +110,6 @@ def test_mistakes_end_in_one_message(
     out = tmp_path / "filled.parquet"
     assert said in failure(monkeypatch, capsys, "impute", log_path, "--out", out, *arguments)
     assert not out.exists()
-
-
-def test_mistakes_about_files(
-    log_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "there is no file" in failure(monkeypatch, capsys, "audit", tmp_path / "none.parquet")
-    assert "must end in .parquet or .csv" in failure(monkeypatch, capsys, "impute", log_path, "--out", tmp_path / "a.x")
-    assert "Invalid value for '--cap'" in failure(monkeypatch, capsys, "audit", log_path, "--cap", -2)
-    same = failure(monkeypatch, capsys, "impute", log_path, "--out", log_path)
-    assert "would overwrite the input" in same
 
 
 def test_without_the_survival_library_its_models_say_what_to_install(

@@ -118,7 +118,6 @@ def test_names_of_series_are_escaped_on_the_page(folder: Path, tmp_path: Path) -
         ("monitor policy since.parquet", "cannot be read"),
         ("monitor nothing since.parquet", "cannot be read"),
         ("monitor pilot.json past.parquet", "starts in 40, but the log ends in 39"),
-        ("monitor pilot.json since.parquet --out page.pdf", "must end in .html"),
         ("calibrate assorted --study pilot", "--study pilot takes one number of series"),
         ("calibrate confounded --study gain --series 5,14", "--study gain takes one number of series"),
     ],

@@ -1,12 +1,23 @@
 """`lostsales audit`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
 from lostsales.apps.commands.reading import log_source, read_sales
+from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+
+if TYPE_CHECKING:
+    from lostsales.demand.audit.audit import Audit
+    from lostsales.demand.audit.behaviour import BehaviourAudit
+
+BAR = 30
+MOST_BARS = 10
+COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yellow", "not": "red", "skipped": "dim"}
 
 
 def audit(
@@ -26,8 +37,6 @@ def audit(
 
     Example: `lostsales audit log.parquet`
     """
-    from lostsales.apps.views.audit import print_audit
-    from lostsales.apps.views.console import print_json, progress
     from lostsales.data.parallel import current_workers
     from lostsales.demand.audit.audit import audit as run_audit
     from lostsales.demand.costs import audit_cost
@@ -41,3 +50,135 @@ def audit(
         print_json(found.as_json())
     else:
         print_audit(str(source), found)
+
+
+def print_audit(name: str, audit: "Audit") -> None:
+    """Rows, runs, depth, identification, assumptions and advice; the last line says whether C-FQI can learn from it."""
+    screen.print(Text(audit.stockout_loss.sentence, style="bold"))
+    screen.print()
+    left_out = "; ".join(f"{rows:,} {reason}" for reason, rows in audit.left_out.items()) or "none"
+    print_facts(
+        name,
+        [
+            ("rows", f"{audit.periods:,} in {audit.series:,} series"),
+            ("stock-outs", f"{audit.censored_share:.1%} of rows: demand is censored"),
+            ("balance equation", audit.follows),
+            ("usable to learn from", f"{audit.usable_rows:,} rows"),
+            ("left out", left_out),
+            ("censored demand", audit.imputation),
+            ("autocorrelation", audit.memory.sentence),
+            *(("WARNING", warning) for warning in audit.notes.warnings),
+        ],
+    )
+    screen.print()
+    _histogram("Runs of stock-outs", "periods in a row", "runs", audit.run_lengths)
+    _histogram("Rows by depth", "stock-outs just before", "rows", audit.rows_at_depth)
+    other = ", ".join(f"{value} by its {line}" for line, value in audit.paper_max_depth.items())
+    print_facts(
+        "Depth",
+        [
+            ("largest that can be learned", f"{audit.max_depth} (max_depth)"),
+            ("longest run", f"{audit.longest_run}; the cap K is {audit.cap}"),
+            ("the paper's readings", other),
+        ],
+    )
+    screen.print()
+    _run_ends(audit)
+    _verdicts(audit)
+    _assumptions(audit)
+    _behaviour(audit.behaviour)
+    screen.print("To collect next", style="bold")
+    advice = Table.grid(padding=(0, 1))
+    for sentence in audit.collect_next:
+        advice.add_row("-", Text(sentence))
+    screen.print(advice)
+    screen.print()
+    screen.print(audit.conclusion, style="bold", markup=False, highlight=False)
+
+
+def _histogram(title: str, what: str, count: str, bars: dict[int, int]) -> None:
+    if not bars:
+        return
+    table = plain_table(title, what, count)
+    table.add_column("")
+    shown = [(str(value), rows) for value, rows in list(bars.items())[:MOST_BARS]]
+    if rest := list(bars.items())[MOST_BARS:]:
+        shown.append((f"{rest[0][0]} to {rest[-1][0]}", sum(rows for _, rows in rest)))
+    most = max(rows for _, rows in shown)
+    for value, rows in shown:
+        table.add_row(value, f"{rows:,}", "█" * max(1, round(BAR * rows / most)))
+    screen.print(table)
+    screen.print()
+
+
+def _run_ends(audit: "Audit") -> None:
+    if not audit.run_ends:
+        return
+    table = plain_table("How runs end", "after at least", "ends next", "rows")
+    for each in audit.run_ends[:MOST_BARS]:
+        table.add_row(f"{each.j} period{'s' if each.j > 1 else ''}", f"{each.chance:.0%}", f"{each.rows:,}")
+    screen.print(table)
+    screen.print()
+
+
+def _verdicts(audit: "Audit") -> None:
+    table = plain_table("Is censored demand identified?", "where", "rows", "stock-outs", "identified")
+    table.add_column("verdict")
+    for each in audit.verdicts:
+        share = "" if each.identified_share is None else f"{each.identified_share:.0%}"
+        verdict = Text(each.verdict, style=COLOURS[each.verdict])
+        table.add_row(Text(each.what), f"{each.rows:,}", f"{each.stockouts:,}", share, verdict)
+    screen.print(table)
+    screen.print()
+    ranges = plain_table("Observed range of demand", "where", "largest observed", "never observed above")
+    for price in audit.price_ranges:
+        seen = "unknown" if price.never_seen_above is None else f"{price.never_seen_above:g}"
+        ranges.add_row(price.what, "none" if price.largest_known is None else f"{price.largest_known:g}", seen)
+    screen.print(ranges)
+    screen.print()
+
+
+def _assumptions(audit: "Audit") -> None:
+    from lostsales.demand.audit.audit import LEVEL
+
+    test = audit.stock_test
+    if test.why_not:
+        stock = f"cannot be tested: {test.why_not}"
+    elif test.p_value >= LEVEL:
+        stock = f"not rejected (p = {test.p_value:.2f})"
+    else:
+        way = "higher" if test.z > 0 else "lower"
+        stock = f"rejected: demand is {way} where stock is higher (p = {test.p_value:.2g}), so imputed demand is biased"
+    if audit.run_ends_fall_at:
+        where = ", ".join(map(str, audit.run_ends_fall_at))
+        ends = f"rejected: the probability of ending falls after {where} periods; long runs end less often than assumed"
+    else:
+        ends = "not rejected" if len(audit.run_ends) > 1 else "cannot be tested: no run is longer than one period"
+    print_facts("Assumptions", [("demand does not depend on stock", stock), ("long runs end no less often", ends)])
+    screen.print()
+
+
+def _behaviour(behaviour: "BehaviourAudit") -> None:
+    """Print how prices and orders were set."""
+    screen.print("How prices and orders were set", style="bold")
+    if behaviour.explained:
+        table = plain_table("", "explained by", "of prices", "of orders")
+        for each in behaviour.explained:
+            table.add_row(each.by, f"{each.price:.0%}", "" if each.order is None else f"{each.order:.0%}")
+        screen.print(table)
+        prices = plain_table("", "where", "rows", "not explained by the log")
+        for price in behaviour.free_prices:
+            prices.add_row(Text(price.what), f"{price.rows:,}", f"{price.free:.0%}")
+        screen.print(prices)
+    if behaviour.tests:
+        table = plain_table("", "test for confounding", "t", "p")
+        table.add_column("")
+        for test in behaviour.tests:
+            figures = ("", "") if test.why_not else (f"{test.t:.1f}", f"{test.p_value:.2g}")
+            found = Text("rejected", style="red") if test.rejected else Text(test.why_not or "not rejected")
+            table.add_row(test.name, *figures, found)
+        screen.print(table)
+        screen.print("Shares on held-out rows. False-alarm rate of all tests together: about 5 %.", style="dim")
+    colour = {"freely": "green", "shown": "green", "hidden": "red", "unknown": "yellow"}[behaviour.verdict]
+    screen.print(Text(f"{behaviour.sentence[0].upper()}{behaviour.sentence[1:]}.", style=colour))
+    screen.print()

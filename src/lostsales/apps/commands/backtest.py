@@ -1,16 +1,22 @@
 """`lostsales backtest`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import log_source, read_sales
+from lostsales.apps.console import print_json, progress, screen
+
+if TYPE_CHECKING:
+    from lostsales.evaluation.back_test import BackTest
 
 
 def backtest(
     log: options.Log,
-    method: Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")] = "planner",
+    method: options.Method = "planner",
     windows: Annotated[int, typer.Option(min=1, max=100, help="Test windows in the last half of the log.")] = 3,
     problem: options.ProblemFile = None,
     query: options.Query = None,
@@ -27,8 +33,6 @@ def backtest(
     """
     import warnings
 
-    from lostsales.apps.views.back_test import print_back_test
-    from lostsales.apps.views.console import print_json, progress
     from lostsales.evaluation.back_test import back_test
     from lostsales.learn.learner import LEARNERS
 
@@ -42,3 +46,27 @@ def backtest(
         print_json(found.to_json())
     else:
         print_back_test(f"{method} on {source}, fitted before each window", found)
+
+
+def print_back_test(title: str, found: "BackTest") -> None:
+    """Predicted gain and outcome by window, and the verdict last."""
+    from lostsales.apps.gains import interval_text
+
+    screen.print(Text(title, style="bold"))
+    table = Table(box=None, header_style="cyan")
+    for name in ("window", "rows", "predicted gain", "gain in the window", "earned before", "earned"):
+        table.add_column(name, justify="left" if name in ("window", "predicted gain") else "right")
+    for each in found.windows:
+        if each.earned is not None:
+            earned = f"{each.earned_before:.2f}", f"{each.earned:.2f}"
+            gains = interval_text(each.claimed), interval_text(each.outcome)
+            table.add_row(f"{each.first} to {each.last}", f"{each.rows:,}", *gains, *earned)
+    screen.print(table)
+    for each in found.windows:
+        if each.reason is not None:
+            screen.print(Text(f"- {each.first} to {each.last} is not evaluated: {each.reason}"))
+    screen.print(
+        Text("- per period; 95 % intervals in brackets; predicted from the rows that the policy was fitted to")
+    )
+    style = "bold" if found.verdict == "borne out" else "bold yellow"
+    screen.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style=style))

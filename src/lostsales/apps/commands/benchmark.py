@@ -1,12 +1,29 @@
 """`lostsales benchmark`."""
 
+import csv
+import io
 from enum import StrEnum
+from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lostsales.apps.commands.options import Json
+from lostsales.apps.console import plain_table, print_json, progress, screen
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lostsales.lab.benchmarks.board import Board, BoardRow
+
+OURS, REFERENCE = "#0072B2", "#8C8C8C"  # as colour-blind readers can tell apart
+MARKS = ("D", "s", "^", "v")  # of references
+DOTS = 160  # an inch
+HEAD = ("case", "figure", "ours", "std. error", "count", "reference", "by")
 
 
 class BoardName(StrEnum):
@@ -37,8 +54,6 @@ def benchmark(
 
     Example: `lostsales benchmark inventorybench InventoryBench/benchmark --out boards`
     """
-    from lostsales.apps.views.benchmark import print_board, to_json, write_board
-    from lostsales.apps.views.console import print_json, progress
     from lostsales.lab.benchmarks.board import run_board
     from lostsales.lab.benchmarks.boards import open_board
 
@@ -50,3 +65,106 @@ def benchmark(
         print_json(to_json(board, rows, written))
     else:
         print_board(board, rows, written)
+
+
+def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> None:
+    """The table on a terminal."""
+    for name, group in groupby(rows, key=lambda row: row.board):
+        table = plain_table(f"{board.name}: {name}", *HEAD)
+        for row in group:
+            table.add_row(*_cells(row))
+        screen.print(table)
+        screen.print()
+    screen.print(f"source: {board.source}", highlight=False, soft_wrap=True)
+    screen.print(f"written: {', '.join(map(str, written))}", highlight=False, soft_wrap=True)
+
+
+def to_json(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "benchmark": board.name,
+        "source": board.source,
+        "rows": [row.as_dict() for row in rows],
+        "written": [str(path) for path in written],
+    }
+
+
+def write_board(board: "Board", rows: "list[BoardRow]", folder: Path) -> list[Path]:
+    """The table as CSV and Markdown, and the picture where matplotlib is installed."""
+    from lostsales.data.output_files import replacing
+
+    sheet = io.StringIO()
+    writer = csv.DictWriter(sheet, list(rows[0].as_dict()), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row.as_dict() for row in rows)
+    files = {f"{board.name}.csv": sheet.getvalue(), f"{board.name}.md": "\n".join(_markdown(board, rows))}
+    for name, text in files.items():
+        with replacing(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    written = [folder / name for name in files]
+    if find_spec("matplotlib") is not None:
+        written.append(folder / f"{board.name}.png")
+        with replacing(written[-1]) as temporary:
+            _picture(board, rows).savefig(temporary, format="png", dpi=DOTS, metadata={"Software": None})
+    return written
+
+
+def _markdown(board: "Board", rows: "list[BoardRow]") -> list[str]:
+    lines = [f"# {board.name}", "", f"Source: {board.source}", ""]
+    for name, group in groupby(rows, key=lambda row: row.board):
+        lines += [f"## {name}", "", f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
+        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(row))} |" for row in group]
+        lines.append("")
+    return lines
+
+
+def _cells(row: "BoardRow") -> tuple[str, ...]:
+    count = "" if row.count is None else f"{row.count:,}"
+    numbers = (_number(each) for each in (row.ours, row.std_error))
+    return (row.case, row.figure, *numbers, count, _number(row.published), row.published_by)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3f}"
+
+
+def _picture(board: "Board", rows: "list[BoardRow]") -> "Figure":
+    """Ours and the references of every case, a panel for each figure of each board."""
+    from matplotlib.figure import Figure
+
+    panels = [(key, list(group)) for key, group in groupby(rows, key=lambda row: (row.board, row.figure))]
+    heights = [len({row.case for row in group}) + 2.5 for _, group in panels]
+    figure = Figure(figsize=(8.0, 0.3 * sum(heights) + 1.0), layout="constrained")
+    axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    named = dict.fromkeys(row.published_by for row in rows if row.published is not None)
+    marks = {by: MARKS[at % len(MARKS)] for at, by in enumerate(named)}
+    shown: dict[str, Artist] = {}
+    for axis, ((name, measured), group) in zip(axes, panels, strict=True):
+        _panel(axis, group, marks)
+        axis.set_title(f"{board.name}: {name}", loc="left", fontsize=10)
+        axis.set_xlabel(measured, fontsize=8)
+        handles, labels = axis.get_legend_handles_labels()
+        shown |= dict(zip(labels, handles, strict=True))
+    figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    return figure
+
+
+def _panel(axis: "Axes", rows: "list[BoardRow]", marks: dict[str, str]) -> None:
+    """A line for each case; its references may be in several rows."""
+    from lostsales.data.confidence import margin
+
+    ours = {row.case: row for row in rows}
+    places = {case: place for place, case in enumerate(ours)}
+    for by, mark in marks.items():
+        known = {row.case: row.published for row in rows if row.published_by == by and row.published is not None}
+        if known:
+            at = [places[case] for case in known]
+            axis.plot(list(known.values()), at, mark, color=REFERENCE, markerfacecolor="none", label=by)
+    errors = [margin(row.std_error or 0.0) for row in ours.values()]
+    means = [row.ours for row in ours.values()]
+    axis.errorbar(means, list(places.values()), xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %", markersize=4)
+    axis.set_yticks(list(places.values()), list(places), fontsize=8)
+    axis.set_ylim(len(places) - 0.5, -0.5)
+    axis.grid(axis="x", alpha=0.3)

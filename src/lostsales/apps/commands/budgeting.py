@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from lostsales.apps.console import err
+
 if TYPE_CHECKING:
     from lostsales.data.budget import Cost
 
@@ -11,7 +13,6 @@ TOLD = 20.0  # seconds from which on the estimate is told
 
 def expect(what: str, cost: "Cost", memory: str | None, advice: str, workers: int = 1) -> float:
     """Seconds that the work will take on so many cores; refused where it needs more memory than it may."""
-    from lostsales.apps.views.console import err
     from lostsales.data.budget import duration, slowness
     from lostsales.data.memory import check_memory, memory_limit, size
 

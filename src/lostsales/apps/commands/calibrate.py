@@ -21,9 +21,7 @@ def calibrate(
     series: Annotated[str, typer.Option(help="Numbers of series per log, with commas between.")] = "5,20,50",
     replications: Annotated[int, typer.Option(min=1, max=options.MOST, help="Number of logs of each size.")] = 200,
     estimator: options.Estimators = None,
-    workers: Annotated[
-        int, typer.Option(min=1, max=options.MOST_WORKERS, help="Processes; results do not depend on it.")
-    ] = 1,
+    workers: options.Processes = 1,
     out: Annotated[
         Path | None, typer.Option(help="File of the results (JSON lines); the same command resumes from it.")
     ] = None,

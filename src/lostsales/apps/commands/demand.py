@@ -1,12 +1,28 @@
 """`lostsales demand`."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
 from lostsales.apps.commands.reading import log_source, read_sales
+from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+
+if TYPE_CHECKING:
+    from lostsales.demand.law.demand_law import DemandLaw
+    from lostsales.demand.law.demand_model import DemandModel
+    from lostsales.demand.law.elasticities import ProductElasticities
+    from lostsales.demand.law.price_response import PriceResponse
+    from lostsales.demand.law.price_slopes import SlopeEstimate
+
+BAR = 22
+LAST, PRICE = "last demand", "price"
+SHOWN = 10  # products, half of them the most and half the least elastic
+NAMED = 5
 
 
 def demand(
@@ -26,8 +42,6 @@ def demand(
 
     Example: `lostsales demand log.parquet`
     """
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.demand import demand_json, print_demand
     from lostsales.data.parallel import current_workers
     from lostsales.data.progress import stages
     from lostsales.demand.costs import demand_cost
@@ -47,3 +61,323 @@ def demand(
         print_json(demand_json(model, found, slopes))
     else:
         print_demand(str(source), model, found, slopes)
+
+
+def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[SlopeEstimate]" = ()) -> dict[str, Any]:
+    """All that `print_demand` shows."""
+    fit = model.calibration
+    return {
+        "rows": len(model.evidence),
+        "hidden_rows": int(model.evidence.is_censored.sum()),
+        "family": model.family.name,
+        "held_out": model.held_out,
+        "candidates": [
+            {"family": each.family.name, "score": each.score, "behind": each.behind, "std_error": each.error}
+            for each in model.candidates
+        ],
+        "choice_reason": model.choice_reason,
+        "noise_sd": model.noise_sd,
+        "dispersion": model.law.dispersion if model.family.is_count else None,
+        "multiplicative": model.family.multiplicative,
+        "slopes": [{"name": each.name, "change": each.change, "std_error": each.error} for each in found.slopes],
+        "price_response": [
+            {"price": price, "rows": rows, "sales": sales, "demand": demand, "low": low, "high": high}
+            for price, rows, sales, demand, low, high in zip(
+                *(
+                    each.tolist()
+                    for each in (found.prices, found.rows, found.sales, found.demand, found.low, found.high)
+                ),
+                strict=True,
+            )
+        ],
+        "relative_prices": found.relative,
+        "elasticity": found.elasticity,
+        "elasticity_std_error": found.elasticity_error,
+        "price_slopes": [
+            {
+                "by": each.by,
+                "slope": each.value,
+                "std_error": each.error,
+                "low": each.low,
+                "high": each.high,
+                "first_stage_f": each.first_stage,
+                "used": each.by == _used(model),
+            }
+            for each in slopes
+        ],
+        "memory_by_instruments": _memory_json(model),
+        "products": None if found.products is None else products_json(found.products),
+        "calibration": {
+            "shares": fit.shares.tolist(),
+            "distance": fit.distance,
+            "p_value": fit.p_value,
+            "correlation": fit.correlation,
+            "correlation_p_value": fit.correlation_p_value,
+            "memory": fit.memory,
+            "memory_p_value": fit.memory_p_value,
+            "fits": fit.fits,
+        },
+        "learned_from_rows": len(model.sample),
+        "resampled_rows": found.resampled_rows,
+        "notes": list(model.notes),
+        "warnings": list(model.warnings),
+    }
+
+
+def print_demand(
+    name: str, model: "DemandModel", found: "PriceResponse", slopes: "Sequence[SlopeEstimate]" = ()
+) -> None:
+    """The chosen model, its candidates, effects, price response and calibration; warnings come last."""
+    import numpy as np
+
+    evidence, law = model.evidence, model.law
+    spread = model.noise_sd
+    noise = f"standard deviation {spread:.3g}"
+    if law.family.is_count:
+        noise = (
+            f"counts of variance mean + {law.dispersion:.3g} mean²" if law.is_dispersed else "counts, variance = mean"
+        )
+    elif law.family.multiplicative:
+        noise = f"multiplicative, a factor of {np.exp(spread):.2f} either way (one standard deviation)"
+    elif law.scale.min() < law.scale.max():
+        noise = f"standard deviation {spread:.0%} of a series' usual sales"
+    facts = [
+        ("rows", f"{len(evidence):,}, {evidence.is_censored.sum():,} of them censored"),
+        ("model", law.family.name),
+        ("noise", noise),
+    ]
+    if len(law.scale) > 1:
+        facts.append(("series", _series(law)))
+    print_facts(name, facts)
+    screen.print()
+    _families(model)
+    _slopes(model, found)
+    _prices(found)
+    _price_slopes(model, slopes)
+    if found.products is not None:
+        print_products(found.products)
+    _calibration(model)
+    still = () if found.products is None else still_prices(found.products)
+    for warning in (*model.warnings, *still):
+        screen.print(Text(f"Warning: {warning}", style="bold yellow"))
+    if not (*model.warnings, *still):
+        screen.print("No test rejects this model.", style="bold")
+
+
+def _series(law: "DemandLaw") -> str:
+    if law.are_products:
+        sizes = (
+            f", sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if law.scale.min() < law.scale.max() else ""
+        )
+        return f"{len(law.scale):,} each with its own responses and noise{sizes}"
+    level = law.effects.level
+    return f"{len(level):,} that {f'differ by {level.std():.2g}' if level.any() else 'share one distribution'}"
+
+
+def _families(model: "DemandModel") -> None:
+    table = plain_table(
+        f"Models by how well they predict {model.held_out} held out", "model", "score", "behind", "s.e.", ""
+    )
+    for each in sorted(model.candidates, key=lambda each: each.behind):
+        mark = "chosen" if each.family == model.family else ""
+        numbers = (f"{each.score:.3f}", f"{each.behind:.3f}", f"{each.error:.3f}") if each.behind else (
+            f"{each.score:.3f}", "best", "")  # fmt: skip
+        table.add_row(each.family.name, *numbers, mark, style="bold" if mark else "")
+    screen.print(table)
+    score = "Score: mean log-likelihood per row, censored rows included; higher is better."
+    screen.print(f"{score} Chosen: {model.choice_reason}.", style="dim")
+    screen.print()
+
+
+def _slopes(model: "DemandModel", found: "PriceResponse") -> None:
+    import numpy as np
+
+    slopes = found.slopes
+    if not slopes:
+        screen.print(f"Effects on demand: no slopes, the {model.family.mean} mean is not linear.\n")
+        return
+    table = plain_table("Effects on demand", "one more of", "changes demand by", "s.e.")
+    table.add_column("")
+    scaled = model.law.scale.min() < model.law.scale.max()
+    for each in slopes:
+        name, change, error = Text(each.name), each.change, each.error
+        if model.family.is_log and each.name == LAST:
+            name, change, error = Text("last demand, 10 % more"), 1.1**each.change - 1, 0.1 * each.error
+        elif model.family.is_log and found.relative and each.name == PRICE:
+            name, change, error = (
+                Text("price, 10 % more"),
+                1.1 ** np.log1p(each.change) - 1,
+                0.1 * each.error / (1 + each.change),
+            )
+        numbers = _percent(change, error) if model.family.is_log else _numbers(change, error)
+        still = change == 0 and error == 0
+        remark = "never varied" if still else "not significant" if abs(change) < 2 * error else ""
+        table.add_row(name, *(("-", "-") if still else numbers), remark, style="dim" if remark else "")
+    screen.print(table)
+    if scaled and not model.family.is_log:
+        screen.print("Demand in units of each series' usual sales.", style="dim")
+    screen.print()
+
+
+def _numbers(change: float, error: float) -> tuple[str, str]:
+    """Texts with as many digits as the standard error supports.
+
+    >>> _numbers(148.2, 243.1), _numbers(-1.4912, 0.0234)
+    (('+148', '243'), ('-1.491', '0.023'))
+    """
+    import numpy as np
+
+    if not error > 0:  # also where there is none
+        return f"{change:+.3g}", "-" if isnan(error) else "0"
+    digits = int(np.clip(1 - np.floor(np.log10(error)), 0, 6))
+    return f"{change:+,.{digits}f}", f"{error:,.{digits}f}"
+
+
+def _percent(change: float, error: float) -> tuple[str, str]:
+    return f"{change:+.1%}", "-" if isnan(error) else f"{error:.1%}"
+
+
+def _prices(found: "PriceResponse") -> None:
+    price_name = "price / usual price" if found.relative else "price"
+    table = plain_table("Price response", price_name, "rows", "mean sales", "expected demand", "95 % band")
+    table.add_column("", no_wrap=True, overflow="crop")
+    most = max(float(found.high.max()), 1e-9)
+    for price, rows, sales, demand, low, high in zip(
+        found.prices, found.rows, found.sales, found.demand, found.low, found.high, strict=True
+    ):
+        start, end = round(BAR * low / most), round(BAR * high / most)
+        middle = min(round(BAR * demand / most), BAR)
+        bar = "".join("┃" if at == middle else "─" if start <= at <= end else " " for at in range(BAR + 1))
+        table.add_row(f"{price:.6g}", f"{rows:,}", f"{sales:.3g}", f"{demand:.3g}", f"{low:.3g} to {high:.3g}", bar)
+    screen.print(table)
+    if len(found.prices) > 1:
+        change, error = _numbers(found.elasticity, found.elasticity_error)
+        more = f"Elasticity within the period: {change} (s.e. {error})."
+        screen.print(f"All rows of the log, with their features and last demand, at each price. {more}", style="dim")
+    screen.print()
+
+
+def _used(model: "DemandModel") -> str:
+    """The estimator behind the price response of the model."""
+    return "least squares" if model.instrumented is None else "two-stage"
+
+
+def _memory_json(model: "DemandModel") -> dict[str, Any] | None:
+    told = _memory_by_instruments(model)
+    if told is None:
+        return None
+    band = {"std_error": told.error, "low": told.low, "high": told.high}
+    return {"slope": told.value, **band, "first_stage_f": told.first_stage}
+
+
+def _memory_by_instruments(model: "DemandModel") -> "SlopeEstimate | None":
+    return None if model.instrumented is None else model.instrumented.memory
+
+
+def _price_slopes(model: "DemandModel", slopes: "Sequence[SlopeEstimate]") -> None:
+    """The slope on the price by every estimator, and how far they differ from the one that is used."""
+    if not slopes:
+        return
+    used = next(each for each in slopes if each.by == _used(model))
+    table = plain_table("Slope on the price", "by", "slope", "95 % band", "differs by")
+    table.add_column("")
+    for each in slopes:
+        band, differs = f"{each.low:.3g} to {each.high:.3g}", "" if each is used else f"{each.value - used.value:+.3g}"
+        table.add_row(each.by, f"{each.value:.3g}", band, differs, "used" if each is used else "")
+    screen.print(table)
+    of = "the logarithm of demand" if model.family.multiplicative else "demand"
+    if (told := _memory_by_instruments(model)) is not None:
+        found = (
+            f"By the instruments, the effect of the last demand is {told.value:.2f} ({told.low:.2f} to {told.high:.2f})"
+        )
+        screen.print(f"{found}.")
+    screen.print(
+        f"Of {of} (in units of each series' scale), given features and last demand. Orthogonalised: on the "
+        "unexplained part of prices; two-stage: by the instruments of the problem file.",
+        style="dim",
+    )
+    screen.print()
+
+
+def _calibration(model: "DemandModel") -> None:
+    from lostsales.demand.law.calibration import MEMORY
+
+    fit = model.calibration
+    table = plain_table("Calibration on held-out rows", "predicted probability", "share of rows")
+    table.add_column("")
+    for at, share in enumerate(fit.shares):
+        bins = len(fit.shares)
+        bar = "█" * round(BAR * share * bins / 2)
+        table.add_row(f"{at / bins:.0%} to {(at + 1) / bins:.0%}", f"{share:.1%}", bar)
+    screen.print(table)
+    off = f"Largest deviation: {fit.distance:.1%} (p = {fit.p_value:.2g})"
+    link = f"with the last period by {fit.correlation:+.2f} (p = {fit.correlation_p_value:.2g})"
+    memory = f"with the last {MEMORY} by {fit.memory:+.2f} (p = {fit.memory_p_value:.2g})"
+    screen.print(f"Each {1 / len(fit.shares):.0%} under the model. {off}.", style="dim")
+    screen.print(f"Residuals correlate {link}, {memory}; under the model by 0.", style="dim")
+    screen.print()
+
+
+def products_json(found: "ProductElasticities") -> dict[str, Any]:
+    """All that `print_products` shows, and every product."""
+    columns = found.names, found.rows, found.elasticity, found.error, found.own_share, found.moved
+    return {
+        "products": [
+            {
+                "product": name,
+                "rows": rows,
+                "elasticity": elasticity,
+                "std_error": error,
+                "own_share": share,
+                "price_moved": moved,
+            }
+            for name, rows, elasticity, error, share, moved in zip(*(each.tolist() for each in columns), strict=True)
+        ],
+        "groups": [
+            {
+                "attribute": each.attribute,
+                "level": each.level,
+                "products": each.products,
+                "elasticity": each.elasticity,
+                "std_error": each.error,
+            }
+            for each in found.groups
+        ],
+    }
+
+
+def still_prices(found: "ProductElasticities") -> tuple[str, ...]:
+    """A warning where prices of products never moved."""
+    still = found.names[~found.moved]
+    if len(still) == 0:
+        return ()
+    more = f" and {len(still) - NAMED:,} more" if len(still) > NAMED else ""
+    own = "its response is" if len(still) == 1 else "their responses are"
+    names = ", ".join(map(str, still[:NAMED]))
+    return (f"the price of {names}{more} never varied: {own} estimated from other products",)
+
+
+def print_products(found: "ProductElasticities") -> None:
+    """Groups, then the products that respond most and least."""
+    import numpy as np
+
+    if found.groups:
+        table = plain_table("Elasticity by group", "group", "products", "elasticity", "s.e.")
+        for each in found.groups:
+            label = Text(f"{each.attribute} = {each.level}")
+            table.add_row(label, f"{each.products:,}", f"{each.elasticity:+.2f}", f"{each.error:.2f}")
+        screen.print(table)
+        screen.print()
+    moved = np.flatnonzero(found.moved)
+    order = moved[np.argsort(found.elasticity[moved])]
+    shown = order if len(order) <= SHOWN else np.r_[order[: SHOWN // 2], order[-SHOWN // 2 :]]
+    table = plain_table("Elasticity by product", "product", "rows", "elasticity", "95 % band", "own data")
+    for place, at in enumerate(shown):
+        if len(order) > SHOWN and place == SHOWN // 2:
+            table.add_row(Text(f"... {len(order) - SHOWN:,} more, in --json"), "", "", "", "", style="dim")
+        band = f"{found.low[at]:+.2f} to {found.high[at]:+.2f}"
+        name, share = Text(str(found.names[at])), f"{found.own_share[at]:.0%}"
+        table.add_row(name, f"{found.rows[at]:,}", f"{found.elasticity[at]:+.2f}", band, share)
+    screen.print(table)
+    screen.print("Own data: weight of the product's own rows; the rest is that of similar products.", style="dim")
+    screen.print()

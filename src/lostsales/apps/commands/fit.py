@@ -1,14 +1,31 @@
 """`lostsales fit`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperOption
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.reading import log_files, log_source, read_sales
+from lostsales.apps.commands.reading import log_files, log_source, print_left_out, read_sales
+from lostsales.apps.console import err, print_facts, print_json, progress
+
+if TYPE_CHECKING:
+    from lostsales.data.ladder_facts import LadderFacts
+
+NAMES = {
+    "max_depth": "learned to depth",
+    "kernels": "functions by depth",
+    "rows_kept": "rows learned from",
+    "rows_pooled": "rows pooled in deepest Q",
+    "value": "values shown are of",
+    "penalty": "penalty U",
+    "order_at": "orders at a stock of",
+    "order_up_to": "orders up to",
+    "price": "price where it orders",
+    "waiting_price": "price where not",
+}
 
 
 class FitCommand(TyperCommand):
@@ -27,7 +44,7 @@ class FitCommand(TyperCommand):
 def fit(
     log: options.Log,
     out: Annotated[Path, typer.Option(help="The file to save the policy in.")],
-    method: Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")] = "planner",
+    method: options.Method = "planner",
     problem: options.ProblemFile = None,
     query: options.Query = None,
     settings: Annotated[
@@ -38,7 +55,7 @@ def fit(
             help="A setting of the method, such as pessimism=0.5 or rules.multiple=6; overrides --config.",
         ),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
+    config: options.MethodConfig = None,
     iterations: Annotated[
         int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); the method's own rule unless given.")
     ] = None,
@@ -60,9 +77,6 @@ def fit(
     """
     import warnings
 
-    from lostsales.apps.views.console import err, print_json, progress
-    from lostsales.apps.views.learning import print_fit
-    from lostsales.apps.views.left_out import print_left_out
     from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
     from lostsales.data.settings import checked_json, read_toml, with_settings
@@ -100,3 +114,10 @@ def fit(
         print_json(facts | {"may_recommend": may_recommend} | left_over)
     else:
         print_fit(f"{method} on {source}", facts, ladders)
+
+
+def print_fit(title: str, facts: dict[str, Any], ladders: "LadderFacts | None") -> None:
+    """Facts of a fitted policy, and the prices and orders that it may recommend."""
+    texts = {key: ", ".join(value) if isinstance(value, list) else str(value) for key, value in facts.items()}
+    lines = [] if ladders is None else ladders.as_lines()
+    print_facts(title, [*((NAMES.get(key, key), text) for key, text in texts.items()), *lines])

@@ -5,8 +5,21 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.fleet_options import Processes, RayAddress
-from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ProblemFile, Query, Quick, names
+from lostsales.apps.commands.fleet_status import print_status
+from lostsales.apps.commands.options import (
+    MOST,
+    MOST_SEED,
+    Json,
+    Method,
+    MethodConfig,
+    ProblemFile,
+    Processes,
+    Query,
+    Quick,
+    RayAddress,
+    names,
+)
+from lostsales.apps.console import print_json, progress
 from lostsales.errors import LostSalesError
 
 
@@ -22,14 +35,14 @@ def fleet_fit(
             help="Columns, the coarsest first (store,category): products with equal values are fitted together."
         ),
     ] = "",
-    method: Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")] = "planner",
+    method: Method = "planner",
     query: Query = None,
     problem: ProblemFile = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; overrides --config."),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML with settings of the method.")] = None,
+    config: MethodConfig = None,
     seed: Annotated[
         int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes; 0 unless given.")
     ] = None,
@@ -63,8 +76,6 @@ def fleet_fit(
     from lostsales.apps.fleet.engine import engine_of
     from lostsales.apps.fleet.fit import LEAST_ROWS, SHARD_SIZE, fit_fleet
     from lostsales.apps.fleet.status import status_of
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.fleet import print_status
     from lostsales.data.settings import checked_json, read_toml, with_settings
     from lostsales.learn.learner import LEARNERS
 

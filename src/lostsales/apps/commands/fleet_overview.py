@@ -1,14 +1,34 @@
 """`lostsales fleet audit`, `fleet compare` and `fleet report`."""
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.fleet_options import Processes, RayAddress, StoreFolder, VersionName
-from lostsales.apps.commands.options import MOST_EPISODES, Json, Quick, Seed
+from lostsales.apps.commands.fleet_status import MOST_REASONS
+from lostsales.apps.commands.options import (
+    MOST_EPISODES,
+    Json,
+    Page,
+    Processes,
+    Quick,
+    RayAddress,
+    Seed,
+    StoreFolder,
+    VersionName,
+)
+from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+
+if TYPE_CHECKING:
+    from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
+    from lostsales.evaluation.interval import Interval
 
 DRAWN = 2_000  # products
+MOST_GROUPS = 20
+WHAT_TO_DO = {
+    "deploy": "Deploy it: the 95 % interval of the gain lies above zero.",
+    "pilot": "Keep the current practice, and run a pilot first.",
+    "keep": "Keep the current practice.",
+}
 
 
 def fleet_audit(
@@ -26,8 +46,6 @@ def fleet_audit(
     from lostsales.apps.fleet.fleet import Fleet
     from lostsales.apps.fleet.overview import audit_fleet
     from lostsales.apps.fleet.store import Store
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.fleet import print_fleet_audit
 
     fleet, engine = Fleet.open(store, version), engine_of(workers, ray)
     with Store.at(store).lock(), progress("auditing", window=600, unit="products") as report:
@@ -61,8 +79,6 @@ def fleet_compare(
     from lostsales.apps.fleet.fleet import Fleet
     from lostsales.apps.fleet.overview import compare_fleet
     from lostsales.apps.fleet.store import Store
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.fleet import print_fleet_comparison
 
     fleet, engine = Fleet.open(store, version), engine_of(workers, ray)
     drawn = None if everything else products
@@ -76,7 +92,7 @@ def fleet_compare(
 
 def fleet_report(
     store: StoreFolder,
-    out: Annotated[Path, typer.Option(help="The page to write (.html).")],
+    out: Page,
     quick: Annotated[bool, typer.Option("--quick", help="Show the gains of `fleet compare --quick`.")] = False,
     seed: Seed = 0,
     version: VersionName = None,
@@ -94,8 +110,6 @@ def fleet_report(
     from lostsales.apps.fleet.report import write_report
     from lostsales.apps.fleet.store import Store
     from lostsales.apps.report.report import check_page
-    from lostsales.apps.views.console import out as console
-    from lostsales.apps.views.console import progress
 
     check_page(out)
     fleet = Fleet.open(store, version)
@@ -105,4 +119,70 @@ def fleet_report(
             audit = audit_fleet(fleet, engine_of(workers, None), report)
     command = f"lostsales fleet report {store} --out {out}{' --quick' if quick else ''}"
     write_report(fleet, audit, known_comparison(fleet, quick, seed), out, command)
-    console.print(f"written to {out}", soft_wrap=True, highlight=False)
+    screen.print(f"written to {out}", soft_wrap=True, highlight=False)
+
+
+def print_fleet_audit(title: str, found: "FleetAudit") -> None:
+    """Print what can be learned from the rows of a fleet."""
+    from lostsales.apps.figures_shown import number
+
+    print_facts(
+        title,
+        [
+            ("products", f"{found.products_learned:,} of {found.products:,} fitted"),
+            ("rows", f"{found.rows:,}, {found.stockout_share:.1%} of them stock-outs"),
+            ("price never varied", f"{found.products_of_one_price:,} products"),
+            ("cash per period", number(found.cash or 0.0, 6)),
+        ],
+    )
+    groups = plain_table("By group", "group", "products", "cash per period", "stock-outs")
+    for name, each in list(found.by.items())[:MOST_GROUPS]:
+        groups.add_row(name, f"{each['products']:,.0f}", number(each["cash"], 5), f"{each['stockout_share']:.1%}")
+    screen.print(groups)
+    for heading, counts, unit in (
+        ("Products that could not be fitted", found.failures, "products"),
+        ("Balance equation of the stock", found.balance, "shards"),
+        ("Warnings of the fits", found.notes, "shards"),
+        ("What to collect next", found.advice, "shards"),
+    ):
+        if counts:
+            table = plain_table(heading, "", unit)
+            for text, count in list(counts.items())[:MOST_REASONS]:
+                table.add_row(text, f"{count:,}")
+            screen.print(table)
+
+
+def print_fleet_comparison(title: str, found: "FleetComparison", currency: str | None) -> None:
+    """Print what the policies of a fleet gain."""
+    from lostsales.apps.figures_shown import number
+
+    total, money = found.total, f" {currency}" if currency else ""
+    print_facts(
+        title,
+        [
+            ("proven gain", f"{total.proven_share:.1%} of {total.products_judged:,} evaluated products"),
+            ("gain per period", f"{_money(total.gain)}{money} over all {total.products:,} products"),
+            ("of it in cash", f"{_money(total.cash_gain)}{money}, without the cost of lost sales"),
+            ("earned per period", f"{_money(total.earned)}{money}"),
+            ("evaluated on", f"{total.shards_judged:,} of {total.shards:,} shards"),
+        ],
+    )
+    table = plain_table("By group", "group", "products", "gain per period", "95 % interval", "proven")
+    for name, each in list(found.by.items())[:MOST_GROUPS]:
+        low, high = number(each.gain.low), number(each.gain.high)
+        table.add_row(
+            name, f"{each.products:,}", number(each.gain.value), f"{low} to {high}", f"{each.proven_share:.0%}"
+        )
+    screen.print(table)
+    for reason, shards in found.doubts.items():
+        screen.print(f"{shards:,} shards have concerns: {reason}", soft_wrap=True, highlight=False)
+    screen.print(WHAT_TO_DO[found.verdict], style="bold")
+    for reason, shards in found.not_judged.items():
+        screen.print(f"{shards:,} shards were not evaluated: {reason}", soft_wrap=True, highlight=False)
+
+
+def _money(interval: "Interval") -> str:
+    from lostsales.apps.figures_shown import number
+
+    value, low, high = (number(each) for each in (interval.value, interval.low, interval.high))
+    return f"{value} (95 % interval {low} to {high})"

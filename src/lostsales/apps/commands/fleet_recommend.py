@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
-from lostsales.apps.commands.fleet_options import Processes, StoreFolder, VersionName
-from lostsales.apps.commands.options import Json
+from lostsales.apps.commands.options import Json, Processes, StoreFolder, VersionName
+from lostsales.apps.commands.recommend import print_recommendation
+from lostsales.apps.console import print_json, progress
+from lostsales.apps.tables import json_rows, write_result
 
 
 def fleet_recommend(
@@ -33,17 +35,15 @@ def fleet_recommend(
     from lostsales.apps.fleet.engine import engine_of
     from lostsales.apps.fleet.fleet import Fleet
     from lostsales.apps.fleet.recommend import recommend_fleet
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.recommendation import print_recommendation, recommendation_json
-    from lostsales.data.writing import check_table, write_table
+    from lostsales.data.writing import check_table
 
     if out is not None:
         check_table(out, (store, today, recent))
     with progress("deciding", unit="products") as report:
         found = recommend_fleet(Fleet.open(store, version), recent, today, engine_of(workers, None), report)
         if out is not None:
-            write_table(found.text_table if out.suffix == ".csv" else found.table, out)
+            write_result(found, out)
     if as_json:
-        print_json(recommendation_json(found))
+        print_json({"recommendations": json_rows(found)})
     else:
         print_recommendation(f"Today by {store}", found, out)

@@ -1,11 +1,17 @@
 """`lostsales fleet status` and `lostsales fleet activate`."""
 
-from typing import Annotated
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.fleet_options import StoreFolder
-from lostsales.apps.commands.options import Json
+from lostsales.apps.commands.options import Json, StoreFolder
+from lostsales.apps.console import plain_table, print_facts, print_json, screen
+
+if TYPE_CHECKING:
+    from lostsales.apps.fleet.status import FleetStatus
+
+MOST_REASONS = 8
 
 
 def fleet_status(store: StoreFolder, as_json: Json = False) -> None:
@@ -14,8 +20,6 @@ def fleet_status(store: StoreFolder, as_json: Json = False) -> None:
     Example: `lostsales fleet status store`
     """
     from lostsales.apps.fleet.status import status_of
-    from lostsales.apps.views.console import print_json
-    from lostsales.apps.views.fleet import print_status
 
     found = status_of(store)
     if as_json:
@@ -33,9 +37,32 @@ def fleet_activate(
     Example: `lostsales fleet activate store 00001`
     """
     from lostsales.apps.fleet.store import Store
-    from lostsales.apps.views.console import out
 
     found = Store.at(store)
     with found.lock():
         found.activate(found.version(version))
-    out.print(f"version {version} of {store} is current", highlight=False)
+    screen.print(f"version {version} of {store} is current", highlight=False)
+
+
+def print_status(found: "FleetStatus") -> None:
+    """Print how far a fleet is, and what could not be fitted."""
+    facts = [
+        ("products", f"{found.products_finished:,} of {found.products:,} finished, {found.products_learned:,} fitted"),
+        ("shards", f"{found.shards_finished:,} of {found.shards:,} finished"),
+        ("method", found.method),
+        ("current version", found.current or "none yet"),
+        ("versions", ", ".join(found.versions)),
+        ("writer", "a process is writing" if found.is_being_written else "none"),
+    ]
+    if found.products_per_second is not None and found.seconds_left is not None:
+        left = timedelta(seconds=round(found.seconds_left))
+        facts.append(("speed", f"{found.products_per_second:.1f} products per second, about {left} left"))
+    what = "no version yet" if found.version is None else f"version {found.version}"
+    print_facts(f"Fleet in {found.store}, {what}", facts)
+    if found.failures:
+        table = plain_table(f"{found.products_failed:,} products could not be fitted", "reason", "products")
+        for reason, products in list(found.failures.items())[:MOST_REASONS]:
+            table.add_row(reason, f"{products:,}")
+        screen.print(table)
+        if len(found.failures) > MOST_REASONS:
+            screen.print(f"... and {len(found.failures) - MOST_REASONS:,} more reasons in failures.parquet")

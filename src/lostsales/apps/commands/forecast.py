@@ -1,12 +1,19 @@
 """`lostsales forecast`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import log_files, log_source, read_sales
+from lostsales.apps.console import print_facts, print_json, progress, screen
+from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
+
+if TYPE_CHECKING:
+    from lostsales.demand.forecasting.forecast import Forecast
+
+MOST_ROWS = 20
 
 
 def forecast(
@@ -35,9 +42,7 @@ def forecast(
 
     Example: `lostsales forecast log.parquet --horizon 3 --out forecast.csv`
     """
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.forecast import forecast_json, print_forecast
-    from lostsales.data.writing import check_table, write_table
+    from lostsales.data.writing import check_table
     from lostsales.demand.forecasting.forecast import forecast as run_forecast
 
     source, asked = log_source(log, query), options.per_cents("levels", levels)
@@ -45,8 +50,41 @@ def forecast(
     table = read_sales(source, problem, drop_bad_rows, dropped_rows, others=(out,), sales_only=True)
     with progress("forecasting from earlier periods, then ahead") as report:
         found = run_forecast(table, horizon, asked, season=season, seed=seed, progress=report)
-    write_table(found.text_table if out.suffix == ".csv" else found.table, out)
+    write_result(found, out)
     if as_json:
-        print_json(forecast_json(found, out))
+        print_json({"written": str(out), "how": found.how.model_dump(), "forecast": json_rows(found)})
     else:
         print_forecast(str(source), found, out)
+
+
+def print_forecast(name: str, found: "Forecast", written: Path) -> None:
+    """Print what a forecast rests on, and its first rows."""
+    from lostsales.apps.figures_shown import rounded
+
+    how = found.how
+    cycles = " and ".join(f"{length} periods" for length in how.season)
+    own = "of each series, shrunk towards a common one" if how.own_season else "common to all series"
+    earlier = (
+        f"forecasts from {how.origins} earlier periods" if how.origins else "no earlier forecasts: too few periods"
+    )
+    print_facts(
+        name,
+        [
+            ("demand of", f"{how.series:,} series over {how.periods:,} periods"),
+            ("stock-outs", f"{how.stockouts:,} rows: demand is censored or unknown"),
+            ("season", f"of {cycles}, {own}" if how.season else "none"),
+            ("level", f"half of its weight is on the last {how.half_life:.0f} periods"),
+            ("spread and weights from", earlier),
+            *(("WARNING", warning) for warning in how.warnings),
+        ],
+    )
+    keys = key_texts(found, MOST_ROWS)
+    print_wide(
+        "Forecast demand",
+        keys=keys,
+        figures={name: rounded(values[:MOST_ROWS]) for name, values in found.text_table.items() if name not in keys},
+        texts={},
+    )
+    if (more := len(found.mean) - MOST_ROWS) > 0:
+        screen.print(f"... and {more:,} more rows")
+    screen.print(f"written to {written}", soft_wrap=True, highlight=False)

@@ -1,13 +1,20 @@
 """`lostsales impute`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
 from lostsales.apps.commands.reading import log_files, log_source, read_sales
+from lostsales.apps.console import print_facts, print_json, progress, screen
+
+if TYPE_CHECKING:
+    from lostsales.demand.survival.imputation import Imputation
+
+FAR = 0.05  # relative difference that is explained
 
 
 def impute(
@@ -39,8 +46,6 @@ def impute(
 
     Example: `lostsales impute log.parquet --out filled.parquet`
     """
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.imputation import print_imputation
     from lostsales.data.judged_rows import EVALUATED_ROWS, judged_rows
     from lostsales.data.parallel import current_workers
     from lostsales.data.writing import check_table
@@ -75,3 +80,24 @@ def impute(
         print_json(facts)
     else:
         print_imputation(str(source), filled, facts, out)
+
+
+def print_imputation(name: str, filled: "Imputation", facts: dict[str, Any], out: Path) -> None:
+    """Print what stock-outs cost, how much was censored and identified, and where the filled log is."""
+    screen.print(Text(facts["stockout_loss"]["sentence"], style="bold"))
+    screen.print()
+    by = f"standard errors by bootstrap over {filled.resampled}"
+    rest = f"the others by a trend and the tail rule {filled.tail} up to {filled.demand_max:g}"
+    lines = [
+        ("censored demand", f"{facts['censored_rows']:,} of {facts['rows']:,} rows"),
+        ("identified by the data", f"{facts['identified_rows']:,}; {rest}"),
+        ("mean lost sales", f"{facts['mean_expected_lost']:.3f} per stock-out ({by})"),
+    ]
+    if facts["mean_cash"] is not None:
+        lines.append(("mean cash per period", f"{facts['mean_cash']:.3f}"))
+        earned, column = facts["mean_profit_filled"], facts["mean_profit_column"]
+        lines.append(("mean profit per period", f"{earned:.3f} with the expected cost of lost sales, as in evaluate"))
+        if abs(column - earned) > FAR * max(abs(earned), abs(column)):
+            bound = f"{column:.3f}: demand that is not identified is taken to be up to {filled.demand_max:g}"
+            lines.append(("mean of profit_filled", bound))
+    print_facts(name, [*lines, ("written", str(out))])

@@ -1,12 +1,17 @@
 """`lostsales init`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from lostsales.apps.commands.options import Json, Log, Query
 from lostsales.apps.commands.reading import log_source
+from lostsales.apps.console import print_facts, print_json, progress, screen
+
+if TYPE_CHECKING:
+    from lostsales.data.proposal.propose import Proposal
 
 
 def init(
@@ -22,8 +27,6 @@ def init(
 
     Example: `lostsales init log.parquet --out proposed.toml`
     """
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.proposal import print_proposal
     from lostsales.data.proposal.propose import propose
     from lostsales.data.proposal.target import problem_target, write_problem
 
@@ -39,3 +42,24 @@ def init(
         typer.echo(proposal.text, nl=False)
     else:
         print_proposal(source, target, proposal)
+
+
+def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
+    """Print what was found, what is left, and the next command."""
+    from lostsales.data.proposal.draft import PAGE
+
+    problem = proposal.problem
+    facts = [(role, " + ".join(name) if isinstance(name, tuple) else name) for role, name in proposal.columns.items()]
+    if problem.features:
+        facts.append(("features", ", ".join(feature.name for feature in problem.features)))
+    if problem.attributes:
+        facts.append(("attributes", ", ".join(problem.attributes)))
+    facts += [(f"format {key}", str(value)) for key, value in problem.format.model_dump(exclude_defaults=True).items()]
+    print_facts(f"{target} was written: a proposal from {proposal.rows_seen:,} of {proposal.rows:,} rows", facts)
+    if proposal.left:
+        screen.print(Text("Left to do:", style="bold"))
+        for each in proposal.left:
+            screen.print(Text(f"- {each}"), soft_wrap=True)
+    state = "The table can be read with it." if proposal.is_readable else "The table cannot be read with it yet."
+    screen.print(Text(f"{state} Every line has a comment; all keys: {PAGE}"), soft_wrap=True)
+    screen.print(Text(f"Next: edit {target}, then lostsales inspect {table}"), soft_wrap=True)

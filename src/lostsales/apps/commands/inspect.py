@@ -2,6 +2,7 @@
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import log_source, read_sales
+from lostsales.apps.console import print_facts, print_json
 
 
 def inspect(
@@ -16,7 +17,6 @@ def inspect(
 
     Example: `lostsales inspect log.parquet --problem problem.toml`
     """
-    from lostsales.apps.views.console import print_facts, print_json
     from lostsales.data.describe import describe
 
     source = log_source(log, query)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.options import Json
+from lostsales.apps.console import print_json, screen
 
 KeyFile = Annotated[Path, typer.Option("--keys", help="The file of keys.")]
 
@@ -36,7 +37,6 @@ def create(
     from pydantic import ValidationError
 
     from lostsales.apps.service.keys import SCOPES, create_key
-    from lostsales.apps.views.console import out, print_json
     from lostsales.errors import SettingError
 
     asked = scope or ["read"]
@@ -50,8 +50,8 @@ def create(
     if as_json:
         print_json({"key": secret, "id": key.id, "name": key.name, "scopes": list(key.scopes), "expires": expires})
         return
-    out.print(secret, markup=False, highlight=False, soft_wrap=True)
-    out.print(f"Keep it: only its hash is stored. It may {', '.join(key.scopes)} until {expires}.", highlight=False)
+    screen.print(secret, markup=False, highlight=False, soft_wrap=True)
+    screen.print(f"Keep it: only its hash is stored. It may {', '.join(key.scopes)} until {expires}.", highlight=False)
 
 
 @keys.command("list")
@@ -64,7 +64,6 @@ def list_keys(file: KeyFile, as_json: Json = False) -> None:
     from datetime import UTC, datetime
 
     from lostsales.apps.service.keys import read_keys
-    from lostsales.apps.views.console import out, print_json
 
     now, known = datetime.now(UTC), read_keys(file)
     if as_json:
@@ -73,7 +72,7 @@ def list_keys(file: KeyFile, as_json: Json = False) -> None:
         return
     for each in known:
         ends = "has expired" if each.is_expired(now) else f"until {each.expires or 'it is revoked'}"
-        out.print(f"{each.id}  {each.name}: {', '.join(each.scopes)}, {ends}", markup=False, highlight=False)
+        screen.print(f"{each.id}  {each.name}: {', '.join(each.scopes)}, {ends}", markup=False, highlight=False)
 
 
 @keys.command()
@@ -85,10 +84,9 @@ def revoke(
     Example: `lostsales keys revoke anna --keys keys.json`
     """
     from lostsales.apps.service.keys import revoke_key
-    from lostsales.apps.views.console import out, print_json
 
     key = revoke_key(file, name)
     if as_json:
         print_json({"revoked": key.id, "name": key.name})
     else:
-        out.print(f"Revoked {key.name} ({key.id}).", markup=False, highlight=False)
+        screen.print(f"Revoked {key.name} ({key.id}).", markup=False, highlight=False)

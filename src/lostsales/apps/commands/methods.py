@@ -1,10 +1,17 @@
 """`lostsales methods`."""
 
-from typing import Annotated
+import inspect
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from lostsales.apps.commands.options import Json
+from lostsales.apps.console import print_facts, print_json, screen
+
+if TYPE_CHECKING:
+    from lostsales.data.setting_fields import SettingField
 
 
 def methods(
@@ -17,8 +24,6 @@ def methods(
 
     Example: `lostsales methods planner`
     """
-    from lostsales.apps.views.console import print_json
-    from lostsales.apps.views.learning import method_facts, print_method, print_methods
     from lostsales.learn.learner import LEARNERS
 
     shown = LEARNERS.names if method is None else (method,)
@@ -29,3 +34,43 @@ def methods(
         print_methods(facts)
     else:
         print_method(facts[0])
+
+
+class MethodFacts(NamedTuple):
+    """A method with its settings."""
+
+    method: str
+    about: str
+    settings: "list[SettingField]"
+
+
+def method_facts(name: str) -> MethodFacts:
+    """The first line of a learner's docstring, and its fields."""
+    from lostsales.data.setting_fields import setting_fields
+    from lostsales.learn.learner import LEARNERS
+
+    learner = LEARNERS.get(name)
+    return MethodFacts(name, inspect.cleandoc(learner.__doc__ or "").split("\n\n")[0], setting_fields(learner))
+
+
+def print_methods(facts: list[MethodFacts]) -> None:
+    """One line a method."""
+    from lostsales.learn.fit import DEFAULT
+
+    print_facts("Methods of fit", [(each.method, each.about) for each in facts])
+    screen.print(f"Default: {DEFAULT}. Settings of one: lostsales methods METHOD", highlight=False)
+
+
+def print_method(facts: MethodFacts) -> None:
+    """The settings of a method as a table."""
+    screen.print(Text(facts.about, style="bold"))
+    table = Table(box=None, header_style="cyan", pad_edge=False)
+    for column in ("setting", "type", "default"):
+        table.add_column(column, no_wrap=column == "setting", overflow="fold")
+    table.add_column("meaning", ratio=1)
+    for each in facts.settings:
+        table.add_row(*map(Text, each))
+    screen.print(table)
+    screen.print(
+        "Set one with: lostsales fit LOG --set KEY=VALUE, or all in a TOML file with --config", highlight=False
+    )

@@ -1,16 +1,22 @@
 """`lostsales monitor`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import log_files, log_source, read_sales
+from lostsales.apps.console import plain_table, print_json, progress, screen
+
+if TYPE_CHECKING:
+    from lostsales.evaluation.pilot.monitoring import Monitoring
 
 # What a scheduler reads with --exit-code; 2 is an error.
 EXIT_CODES = {"go on": 0, "success": 10, "harm": 11, "undecided": 12}
 DRIFT_CODE = 13
+MOST_LINES = 10
 
 
 def monitor(
@@ -38,8 +44,6 @@ def monitor(
     """
     from lostsales.apps.report.monitor_page import write_monitor_page
     from lostsales.apps.report.report import check_page
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.monitor import print_monitoring
     from lostsales.evaluation.pilot.monitor import monitor as look
     from lostsales.evaluation.pilot.plan import Pilot
 
@@ -59,3 +63,37 @@ def monitor(
     if exit_code:
         code = EXIT_CODES[found.verdict]
         raise typer.Exit(DRIFT_CODE if code == 0 and found.alarms else code)
+
+
+def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None:
+    """Both arms, the gain, alarms, what is missing, and the verdict last."""
+    from lostsales.apps.gains import bounds_text
+    from lostsales.evaluation.assortment import amount
+    from lostsales.evaluation.pilot.monitoring import changes
+
+    table = plain_table(title, "per period and series", "series", "rows", "profit", "cash", "stock-outs")
+    for name, arm in (("new policy", found.new), ("as before", found.before)):
+        profit, cash = (amount(each, signed=False) if arm.rows else "-" for each in (arm.profit, arm.cash))
+        out_share = f"{arm.stockouts:.1%}" if arm.rows else "-"
+        table.add_row(name, f"{arm.series:,}", f"{arm.rows:,}", profit, cash, out_share)
+    screen.print(table)
+    share = found.gain_share
+    relative = "" if share is None else f", {share.value:+.1%} of the profit before"
+    gains = {"profit": found.profit, "cash": found.cash}
+    for name, each in gains.items():
+        text = bounds_text(None if each is None else each.last)
+        screen.print(Text(f"gain in {name}: {text}{relative if name == 'profit' else ''}"))
+    lines = [f"the market changed: {each}" for each in changes(found.alarms)]
+    lines += [
+        f"missing rows: {each.series} ({each.policy}), {each.periods:,} periods from {each.first} on"
+        for each in found.missing[:MOST_LINES]
+    ]
+    if len(found.missing) > MOST_LINES:
+        lines.append(f"missing rows of {len(found.missing) - MOST_LINES:,} more series")
+    if found.unknown:
+        lines.append(f"not in the pilot and left out: {', '.join(found.unknown[:MOST_LINES])}")
+    for line in (*lines, *found.notes):
+        screen.print(Text(f"- {line}"), soft_wrap=True)
+    if page is not None:
+        screen.print(f"the page is in {page}", soft_wrap=True)
+    screen.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"), soft_wrap=True)

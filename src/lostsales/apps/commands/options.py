@@ -52,10 +52,24 @@ Estimators = Annotated[
     list[str] | None, typer.Option("--estimator", help="Estimator (model, fqe or dr), repeatable; all unless given.")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same result.")]
+Method = Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")]
+MethodConfig = Annotated[Path | None, typer.Option(help="TOML with settings of the method.")]
+Page = Annotated[Path, typer.Option(help="The page to write (.html).")]
+StoreFolder = Annotated[Path, typer.Argument(help="The folder of a fleet's store.")]
+VersionName = Annotated[
+    str | None, typer.Option("--version", help="Another version than the current one, such as 00002.")
+]
+Processes = Annotated[int, typer.Option(min=1, max=MOST_WORKERS, help="Processes; results do not depend on it.")]
+RayAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--ray", metavar="ADDRESS", help="Work on a Ray cluster instead: host:port, auto, or local to start one here."
+    ),
+]
 
 
 def named_files(*names: str) -> tuple[Path, ...]:
-    """Those of scenarios and policies that are files, not names."""
+    """Files among scenarios and policies; the others are names."""
     return tuple(Path(name) for name in names if isfile(name))
 
 

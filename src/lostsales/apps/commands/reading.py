@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lostsales.apps.console import err, progress
+
 if TYPE_CHECKING:
     from lostsales.data.databases.query import DatabaseQuery
     from lostsales.data.log import SalesLog
@@ -37,7 +39,6 @@ def read_sales(
 
     For a `verb` that decides, what it lacks is an error and what makes it doubtful a warning, before any work.
     """
-    from lostsales.apps.views.console import err, progress
     from lostsales.data.readiness import doubts
     from lostsales.data.reading.dropping import check_apart
     from lostsales.data.reading.gate import read_log
@@ -53,3 +54,18 @@ def read_sales(
         for doubt in doubts(sales):
             err.print(f"Warning: {doubt}", markup=False, highlight=False, soft_wrap=True)
     return sales
+
+
+def print_left_out(log: "SalesLog", by_method: dict[str, dict[str, int]]) -> None:
+    """Rows by method and reason, and columns that nothing uses, on the standard error."""
+    told: dict[str, list[str]] = {}
+    for method, left in by_method.items():
+        reasons = "; ".join(f"{rows:,} {reason}" for reason, rows in left.items())
+        if reasons:
+            told.setdefault(reasons, []).append(method)
+    for reasons, methods in told.items():
+        line = f"Left out of {len(log):,} rows by {', '.join(methods)}: {reasons}"
+        err.print(line, markup=False, highlight=False, soft_wrap=True)
+    if unused := log.notes.unused_columns:
+        line = f"Columns not declared as features, and not used: {', '.join(unused)}"
+        err.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -7,10 +7,15 @@ import typer
 
 from lostsales.apps.commands.options import Json, PolicyFile
 from lostsales.apps.commands.reading import log_source
+from lostsales.apps.console import print_json, screen
+from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
     from lostsales.data.databases.address import DatabaseAddress
     from lostsales.policy.recommendation import Recommendation
+
+TEXTS = ("price_reason", "order_reason", "expected_arrivals", "flag")
+MOST_ROWS = 50
 
 
 def recommend(
@@ -42,11 +47,9 @@ def recommend(
 
     Example: `lostsales recommend policy --recent recent.csv --today today.csv`
     """
-    from lostsales.apps.views.console import print_json
-    from lostsales.apps.views.recommendation import print_recommendation, recommendation_json
     from lostsales.data.databases.address import DatabaseAddress, is_address
     from lostsales.data.reading.paths import files_of
-    from lostsales.data.writing import check_table, write_table
+    from lostsales.data.writing import check_table
     from lostsales.policy.file_format import load
     from lostsales.policy.recommendation import recommendation
 
@@ -59,16 +62,58 @@ def recommend(
         check_table(file, (policy, *read))
     found = recommendation(load(policy), closed_rows, open_rows)
     if file is not None:
-        write_table(found.text_table if file.suffix == ".csv" else found.table, file)
+        write_result(found, file)
     added = None if database is None else _stored(found, policy, database, table, run)
     if as_json:
-        print_json(recommendation_json(found) | ({} if added is None else {"rows_added": added}))
+        print_json({"recommendations": json_rows(found)} | ({} if added is None else {"rows_added": added}))
     else:
         print_recommendation(f"Today by {policy}", found, file if database is None else f"{table} of {database}")
 
 
 def _stored(found: "Recommendation", policy: Path, database: "DatabaseAddress", table: str, run: str | None) -> int:
-    """How many decisions were new to the table of a database."""
+    """Number of decisions that were new to the table of a database."""
     from lostsales.data.databases.decisions import run_name, write_decisions
 
     return write_decisions(database, found.table, tuple(found.keys), run or run_name(policy, found.table), table)
+
+
+def print_recommendation(title: str, found: "Recommendation", written: Path | str | None) -> None:
+    """The first rows as tables that fit the screen."""
+    import numpy as np
+
+    from lostsales.apps.figures_shown import exact, percentages, rounded, tenths
+
+    shown = {  # beside price and order, where the policy gives them
+        "expected_demand": rounded,
+        "stockout_chance": percentages,
+        "periods_of_cover": tenths,
+        "expected_lost": rounded,
+        "value": rounded,
+        "advantage": rounded,
+        "depth": exact,
+        "on_order": exact,
+    }
+    columns = {name: values[:MOST_ROWS] for name, values in found.text_table.items()}
+    names, prices = found.problem.columns, np.array(found.problem.prices or ())
+    figures = {names.price: exact(columns[names.price], prices), names.order: exact(columns[names.order])}
+    free = columns.keys() - found.keys - {names.price, names.order}
+    figures |= {
+        _said(name): show(columns[name])
+        for name, show in shown.items()
+        if name in free and not np.isnan(columns[name]).all() and (name != "depth" or columns[name].any())
+    }
+    print_wide(
+        title,
+        keys=key_texts(found, MOST_ROWS),
+        figures=figures,
+        texts={_said(name): columns[name].tolist() for name in TEXTS if name in free},
+    )
+    if (more := len(found.columns[names.price]) - MOST_ROWS) > 0:
+        screen.print(f"... and {more:,} more series")
+    if written is not None:
+        screen.print(f"written to {written}", soft_wrap=True, highlight=False)
+
+
+def _said(column: str) -> str:
+    """A column's name in words."""
+    return column.replace("_", " ")

@@ -8,6 +8,7 @@ import typer
 from lostsales.apps.commands import options
 from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
 from lostsales.apps.commands.reading import log_files, log_source, read_sales
+from lostsales.apps.console import print_facts, print_json, progress, screen
 
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def report(
     policy: options.PolicyFile,
     log: options.Log,
-    out: Annotated[Path, typer.Option(help="The page to write (.html).")],
+    out: options.Page,
     problem: options.ProblemFile = None,
     query: options.Query = None,
     methods: Annotated[
@@ -40,8 +41,6 @@ def report(
     """
     from lostsales.apps.report.report import check_page, method_of
     from lostsales.apps.report.report import report as write_report
-    from lostsales.apps.views.console import out as screen
-    from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.data.judged_rows import EVALUATED_ROWS
     from lostsales.data.parallel import current_workers
     from lostsales.evaluation.compare import check_methods

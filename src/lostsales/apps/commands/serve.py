@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lostsales.apps.commands.options import Json
+from lostsales.apps.console import err, print_json, screen
 
 if TYPE_CHECKING:
     from lostsales.apps.service.service import Service
@@ -42,7 +43,6 @@ def serve(
 
     Example: `lostsales serve demo/policy`
     """
-    from lostsales.apps.views.console import err, out, print_json
     from lostsales.errors import SettingError
 
     try:
@@ -63,7 +63,7 @@ def serve(
         if as_json:
             print_json(facts)
         else:
-            out.print(f"{found}: ready to be served", markup=False, highlight=False)
+            screen.print(f"{found}: ready to be served", markup=False, highlight=False)
         return
 
     def started(port: int) -> None:
@@ -71,9 +71,11 @@ def serve(
         if as_json:
             print_json({"address": address} | facts)
             return
-        out.print(f"{found}: open {address} in a browser", markup=False, highlight=False, soft_wrap=True)
+        screen.print(f"{found}: open {address} in a browser", markup=False, highlight=False, soft_wrap=True)
         if settings.keys is None:
-            out.print("Without keys it answers requests from this machine only, by any of its users.", highlight=False)
+            screen.print(
+                "Without keys it answers requests from this machine only, by any of its users.", highlight=False
+            )
         err.print("Requests are logged below as JSON; Ctrl-C stops the service.", style="dim")
 
     listen(create_app(service), settings, started)

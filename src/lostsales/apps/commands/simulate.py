@@ -1,12 +1,18 @@
 """`lostsales simulate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lostsales.apps.commands.options import MOST_EPISODES, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
+from lostsales.apps.console import print_facts, print_json, progress
 from lostsales.errors import LostSalesError
+
+if TYPE_CHECKING:
+    from lostsales.simulation.simulator import SimulationSummary
+
+MOST_DEPTHS = 6
 
 
 def simulate(
@@ -30,8 +36,6 @@ def simulate(
     """
     from dataclasses import asdict
 
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.simulation import print_simulation
     from lostsales.data.writing import check_log, check_table, write_log_with, write_tables
     from lostsales.simulation.named_policies import named_policy
     from lostsales.simulation.scenario import Scenario
@@ -61,3 +65,21 @@ def simulate(
         print_json(asdict(summary))
     else:
         print_simulation(f"{scenario} under {policy}", summary, shop.horizon, out, truth)
+
+
+def print_simulation(
+    title: str, summary: "SimulationSummary", horizon: int, out: Path | None, truth: Path | None
+) -> None:
+    """Print what the policy earned, how often stock ran out, and where the files are."""
+    depths = list(summary.depth_share.items())
+    shown = [f"{depth}: {share:.1%}" for depth, share in depths[:MOST_DEPTHS]]
+    shown += ["..."] if len(depths) > MOST_DEPTHS else []
+    facts = [
+        ("mean profit per period", f"{summary.mean_profit:.3f} (standard error {summary.std_error:.3f})"),
+        ("periods without stock-out", f"{summary.uncensored_share:.1%}"),
+        ("depth of stock-out runs", ", ".join(shown)),
+        ("episodes x periods", f"{summary.episodes:,} x {horizon:,} = {summary.periods:,}"),
+    ]
+    facts += [("log", f"{out}, problem {out.with_suffix('.toml')}")] if out else []
+    facts += [("true demand", str(truth))] if truth else []
+    print_facts(title, facts)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lostsales.apps.commands.options import MOST, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
+from lostsales.apps.console import print_facts, print_json, progress
 from lostsales.errors import SettingError
 
 if TYPE_CHECKING:
+    from lostsales.lab.exact.solve import Solution
     from lostsales.lab.exact.value_iteration import Criterion
     from lostsales.simulation.scenario import Scenario
 
@@ -54,8 +56,6 @@ def solve(
 
     Example: `lostsales solve released --target pi-star --out best`
     """
-    from lostsales.apps.views.console import print_json, progress
-    from lostsales.apps.views.simulation import print_solution
     from lostsales.data.output_files import check_output
     from lostsales.lab.exact.solve import criterion_of, solve_reference
     from lostsales.simulation.scenario import Scenario
@@ -103,7 +103,6 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
     """Train, save, and simulate the exact oracle and the trained one on the same random streams."""
     from time import perf_counter
 
-    from lostsales.apps.views.console import print_facts, print_json, progress
     from lostsales.lab.exact.solve import solve_reference
     from lostsales.lab.ppo import train
     from lostsales.simulation.simulator import evaluate_policy
@@ -139,3 +138,25 @@ def _ppo(world: "Scenario", criterion: "Criterion", steps: int, seed: int, out: 
         ("policy", str(out)),
     ]
     print_facts(f"ppo of {world.name}", facts)
+
+
+def print_solution(title: str, solved: "Solution", oracle: "Solution", out: Path) -> None:
+    """The value of a solved policy, and of pi* also the cost of censoring against the oracle."""
+    criterion = solved.criterion
+    weights = f"discount {criterion.discount:g}" if criterion.discount < 1 else "undiscounted"
+    span = "infinite horizon" if criterion.horizon is None else f"over {criterion.horizon} periods"
+    value = [
+        ("value from the start", f"{solved.value:.3f} ({span}, {weights})"),
+        ("value per period", f"{solved.a_period:.4f}"),
+    ]
+    facts = [
+        *([("average profit per period", f"{solved.value:.4f}")] if criterion.is_average else value),
+        ("grid error", f"{solved.grid_error:.2g} (twice the change on a grid half as fine)"),
+    ]
+    if solved is not oracle:
+        lost = oracle.a_period - solved.a_period
+        facts += [
+            ("oracle per period", f"{oracle.a_period:.4f} (grid error of its value {oracle.grid_error:.2g})"),
+            ("cost of censoring", f"{oracle.value - solved.value:.3f}, per period {lost:.4f}"),
+        ]
+    print_facts(title, [*facts, ("solved by", f"{solved.method}, {solved.seconds:.1f} s"), ("policy", str(out))])

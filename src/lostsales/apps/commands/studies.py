@@ -5,22 +5,23 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from lostsales.apps.views.console import print_json, progress
-from lostsales.apps.views.coverage import print_coverage
-from lostsales.apps.views.manager_study import print_manager_study
-from lostsales.apps.views.pilot_study import print_pilot_study
-from lostsales.apps.views.promise import print_promise
+from rich.table import Table
+from rich.text import Text
+
+from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
-from lostsales.lab.studies.coverage import Study, coverage, run_study
+from lostsales.lab.studies.coverage import Coverage, Study, coverage, run_study
 from lostsales.lab.studies.gain import PromiseStudy, PromiseTable, run_promise_study
-from lostsales.lab.studies.manager import ManagerStudy, manager_table, run_manager_study
-from lostsales.lab.studies.pilot import PilotStudy, run_pilot_study
+from lostsales.lab.studies.manager import ManagerStudy, MethodTable, manager_table, run_manager_study
+from lostsales.lab.studies.pilot import PilotFigures, PilotStudy, run_pilot_study
+
+NAIVE = "without allowance for confounding"
 
 
 @dataclass(frozen=True)
 class StudyRun:
-    """How a study is run and shown."""
+    """Settings of running and showing a study."""
 
     scenario: str  # as it was named
     workers: int
@@ -39,7 +40,7 @@ class StudyRun:
 
 
 def study_intervals(study: Study, run: StudyRun) -> None:
-    """How often intervals cover the truth."""
+    """Run a study of how often intervals cover the truth."""
     with run.progress("evaluating logs") as report:
         truth = study.truth()
         done = run_study(study, run.journal, run.workers, report)
@@ -63,7 +64,7 @@ def study_pilots(study: PilotStudy, run: StudyRun) -> None:
 
 
 def study_promises(study: PromiseStudy, run: StudyRun) -> None:
-    """How often the lower bound of an estimated gain lies above the true one."""
+    """Run a study of how often the lower bound of an estimated gain lies above the true one."""
     with run.progress("comparing on logs") as report:
         outcomes = run_promise_study(study, run.journal, run.workers, report)
     table = PromiseTable.of(outcomes)
@@ -74,7 +75,7 @@ def study_promises(study: PromiseStudy, run: StudyRun) -> None:
 
 
 def study_managers(study: ManagerStudy, run: StudyRun) -> None:
-    """What is earned from the logs of a manager, against him."""
+    """Run a study of profit learned from the logs of a manager, against the manager's own."""
     with run.progress("learning from logs") as report:
         outcomes = run_manager_study(study, run.journal, run.workers, report)
     rows, earned = manager_table(study, outcomes), outcomes[0].manager
@@ -85,3 +86,78 @@ def study_managers(study: ManagerStudy, run: StudyRun) -> None:
         print_manager_study(
             f"{run.scenario}, logs of {study.series} series by its manager, who earns {earned:.2f}", rows
         )
+
+
+def print_coverage(title: str, rows: list[Coverage]) -> None:
+    """Coverage by size of the log and estimator, and a line on each that covers too seldom."""
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
+    for name in ("series", "estimator", "scored", "covers", "covers gain", "mean error", "width"):
+        table.add_column(name, justify="left" if name == "estimator" else "right")
+    notes = []
+    for each in rows:
+        figures = [f"{each.covers:.1%}", f"{each.covers_gain:.1%}", f"{each.error:+.2f} ± {2 * each.error_se:.2f}"]
+        figures = [*figures, f"{each.width:.2f}"] if each.scored else ["-"] * 4
+        table.add_row(str(each.series), each.estimator, f"{each.scored:.0%}", *figures)
+        if each.errs:
+            notes.append(f"{each.estimator} from {each.series} series has too low a coverage: it errs {each.errs}")
+        elif not each.scored:
+            notes.append(f"{each.estimator} from {each.series} series refuses every log")
+    screen.print(table)
+    for line in notes or ["No coverage is too low."]:
+        screen.print(Text(f"- {line}" if notes else line))
+
+
+def print_manager_study(title: str, rows: list[MethodTable]) -> None:
+    """Profit of each method, from how many logs it is at least the manager's, and how far its stock rises."""
+    table = plain_table(title, "method", "logs", "profit", "gain", "worst", "above", "above - s.e.", "most stock")
+    for each in rows:
+        table.add_row(
+            each.method,
+            f"{each.logs:,}",
+            f"{each.profit:.2f} ({each.profit_error:.2f})",
+            f"{each.gain:+.2f}",
+            f"{each.worst_gain:+.2f}",
+            f"{each.above:.0%}",
+            f"{each.above_less_error:.0%}",
+            f"{each.stock_ratio:.2f} of the log's",
+        )
+    screen.print(table)
+
+
+def print_pilot_study(title: str, found: PilotFigures) -> None:
+    """Print what was found beside what was wanted."""
+    table = plain_table(title, "", "found", "wanted")
+    gain = found.true_gain / abs(found.true_profit)
+    for name, value, wanted in (
+        ("type I error: pilots without effect that were stopped", f"{found.false_stops:.1%}", "at most 5 %"),
+        ("- for harm, for success", f"{found.false_harm:.1%}, {found.false_success:.1%}", ""),
+        (f"power: gain of {gain:.1%} detected by the planned end", f"{found.found:.1%}", f"{found.promised:.0%}"),
+        ("- median length, designs without one", f"{found.planned:.0f} periods, {found.refused}", ""),
+        ("median periods from a shift of demand to an alarm", f"{found.delay:.0f}", "at most 8"),
+        ("false alarms in 200 periods", f"{found.false_alarms:.2f}", "at most 1"),
+        ("pilots of each kind", f"{found.pilots:,}", ""),
+    ):
+        table.add_row(name, value, wanted)
+    screen.print(table)
+
+
+def print_promise(title: str, found: PromiseTable) -> None:
+    """True and estimated gains, how often the lower bound was too high, and the power."""
+    settings = ", ".join(f"{name} {share:.0%}" for name, share in found.price_settings.items())
+    print_facts(
+        title,
+        [
+            ("logs", f"{found.logs:,}"),
+            ("mean true gain", f"{found.true_gain:.2f} per period; estimated {found.promised:.2f}"),
+            (
+                "lower bound above true gain",
+                f"{found.low_above_truth:.0%} of logs ({found.naive_above_truth:.0%} {NAIVE})",
+            ),
+            ("deployed", f"{found.deployed:.0%} of logs; at a true loss {found.deployed_at_a_loss:.0%}"),
+            (
+                "power",
+                f"{found.found:.0%} of the true gains that are proven {NAIVE} ({found.found_naively:.0%} of logs)",
+            ),
+            ("prices were set", settings),
+        ],
+    )

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
+from lostsales.apps.gains import bounds_text
 from lostsales.apps.report.svg import LETTER, Frame, path, ticks
-from lostsales.apps.views.monitor import bounds_text
 from lostsales.data.output_files import replacing
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.pilot.monitoring import GainSequence, Monitoring, changes

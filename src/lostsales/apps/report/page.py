@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from lostsales.apps.figures_shown import number, numbers
+from lostsales.apps.figures_shown import ESTIMATORS, exact, number, numbers, rounded
+from lostsales.apps.gains import BEST_ROWS, shown_products
 from lostsales.apps.report.figures import (
     draw_bars,
     draw_fit,
@@ -16,8 +17,6 @@ from lostsales.apps.report.figures import (
     draw_shift,
     draw_trace,
 )
-from lostsales.apps.views.assortment import BEST_ROWS, shown_products
-from lostsales.apps.views.figures import ESTIMATORS, exact, rounded
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.interval import Interval

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
+from lostsales.apps.figures_shown import ESTIMATORS
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
@@ -23,7 +24,6 @@ from lostsales.apps.service.numbers_shown import Shown
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
 from lostsales.apps.service.service import Service, digest, stored
-from lostsales.apps.views.figures import ESTIMATORS
 
 PAGE = 50  # rows of a page
 TRAIL = 50  # decisions of a page

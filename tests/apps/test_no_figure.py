@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import lostsales
-from lostsales.apps.views.no_figure import ANSWERS, KEY, SAYS_WHY, UNKNOWN
+from lostsales.apps.no_figure import ANSWERS, KEY, SAYS_WHY, UNKNOWN
 from lostsales.data.writing import write_log
 from tests.apps.running import run_json
 
@@ -36,7 +36,7 @@ COMMANDS = [
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Logs that leave most figures open."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lostsales.apps.views.experiment.draw_figures", lambda *_: [])
+    monkeypatch.setattr("lostsales.apps.commands.experiment_figures.draw_figures", lambda *_: [])
     for name, text in LOGS.items():
         Path(name).write_text(text)
     log, _ = lostsales.simulate("newsvendor", episodes=6, seed=1)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Style(NamedTuple):
-    """How a method is drawn everywhere."""
+    """Label, colour and marker of a method in every figure."""
 
     label: str
     colour: str
@@ -161,7 +161,7 @@ def _curve(axes: "Axes", style: Style, offset: float, points: list[Row]) -> None
 
 
 def _offset(results: ExperimentResults, place: int, methods: list[str]) -> float:
-    """How far a method stands beside its levels, so that no interval hides another."""
+    """Shift of a method beside its levels, so that no interval hides another."""
     levels = results.experiment.levels
     return 0.004 * (levels[-1] - levels[0] or levels[0]) * (place - (len(methods) - 1) / 2)
 

@@ -15,8 +15,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from lostsales.apps.views.no_figure import with_reasons
-from lostsales.data.finite_json import finite
+from lostsales.apps.no_figure import with_reasons
 
 PATIENCE = 1.0  # seconds before a bar appears
 
@@ -46,7 +45,7 @@ class PlainConsole(Console):
             yield segment if segment.control else Segment(plain(segment.text), segment.style)
 
 
-out = PlainConsole()
+screen = PlainConsole()
 err = PlainConsole(stderr=True)
 
 
@@ -58,7 +57,7 @@ class _TimeLeft(TimeRemainingColumn):
         self.seconds = seconds
 
     def render(self, task: Task) -> Text:
-        """As `about 0:00:42` while it is estimated."""
+        """Text such as `about 0:00:42` while it is estimated."""
         if self.seconds is None or task.time_remaining is not None:
             return super().render(task)
         left = max(0, round(self.seconds - (task.elapsed or 0.0)))
@@ -66,14 +65,14 @@ class _TimeLeft(TimeRemainingColumn):
 
 
 class _Speed(ProgressColumn):
-    """How many of a unit are done in a second."""
+    """Units done in a second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
         self.unit = unit
 
     def render(self, task: Task) -> Text:
-        """As `3.2 products a second` once it is known."""
+        """Text such as `3.2 products a second` once it is known."""
         return Text("" if task.speed is None else f"{task.speed:.1f} {self.unit} a second", style="progress.data.speed")
 
 
@@ -108,6 +107,8 @@ def progress(
 
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object on stdout; null where there is no figure, with the reason; what the encoding lacks is escaped."""
+    from lostsales.data.finite_json import finite
+
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     text = json.dumps(with_reasons(finite(result)), indent=2, ensure_ascii=not is_unicode, allow_nan=False)
     sys.stdout.write(_UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
@@ -115,13 +116,13 @@ def print_json(result: dict[str, Any]) -> None:
 
 def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
     """A two-column table."""
-    out.print(Text(title, style="bold"))  # not as the table's, which would be broken to its width
+    screen.print(Text(title, style="bold"))  # not as the table's, which would be broken to its width
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")  # a path is of no use with its end cut off
     for name, value in facts:
         table.add_row(name, Text(value))
-    out.print(table)
+    screen.print(table)
 
 
 def plain_table(title: str, *columns: str) -> Table:

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from lostsales.apps.views import wide_table
-from lostsales.apps.views.wide_table import Columns, print_wide
+from lostsales.apps import tables
+from lostsales.apps.tables import Columns, print_wide
 
 FIGURES: Columns = {
     "price": ["5162.53", "4.00"],
@@ -19,7 +19,7 @@ TEXTS: Columns = {"price reason": ["best profit at today's demand", "kept"], "fl
 
 def shown(monkeypatch: pytest.MonkeyPatch, width: int, keys: Columns) -> list[str]:
     file = io.StringIO()
-    monkeypatch.setattr(wide_table, "out", Console(width=width, file=file))
+    monkeypatch.setattr(tables, "screen", Console(width=width, file=file))
     print_wide("Today", keys, FIGURES, TEXTS)
     return file.getvalue().splitlines()
 

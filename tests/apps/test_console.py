@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from lostsales.apps.views import console
+from lostsales.apps import console
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_a_name_reaches_the_terminal_as_text(capsys: pytest.CaptureFixture[str])
     console.print_facts(HOSTILE, [("name", HOSTILE)])
     table = console.plain_table(HOSTILE, HOSTILE)
     table.add_row(HOSTILE)
-    console.out.print(table)
-    console.out.print(HOSTILE)
+    console.screen.print(table)
+    console.screen.print(HOSTILE)
     shown = capsys.readouterr().out
     assert "[/b][bold]:smile:" in shown
     assert not set(shown) & set("\x1b\x07\x9b\u202e\udcff")

@@ -1,4 +1,4 @@
-"""Why a result in JSON has null in place of a figure."""
+"""Reasons for null in place of a figure in JSON."""
 
 from collections.abc import Iterator
 from typing import Any

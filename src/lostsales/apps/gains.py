@@ -1,22 +1,52 @@
-"""Gains by product as a person reads them."""
+"""Gains as a person reads them: with their intervals, the doubts about them, and by product."""
+
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 
-from lostsales.apps.views.console import out
+from lostsales.apps.console import screen
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductGain, amount
 from lostsales.evaluation.interval import Interval
+from lostsales.evaluation.promise.advice import Concern
+from lostsales.evaluation.promise.sensitivity import Sensitivity
 
 MOST_ROWS = 15
 BEST_ROWS = 10  # where there are more, and then the least gains
 BY_CHANCE = "'proven' allows for multiple testing: of many products, some intervals lie above zero by chance"
 
 
+def interval_text(interval: Interval | None) -> str:
+    """A figure with its interval."""
+    return "-" if interval is None else f"{interval.value:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def money_text(figure: Interval) -> str:
+    """A gain with its interval."""
+    return f"{amount(figure.value)} ({amount(figure.low)} to {amount(figure.high)})"
+
+
+def bounds_text(gain: Interval | None) -> str:
+    """A gain and its bounds; a bound that there is not yet is said so."""
+    if gain is None:
+        return "nothing to count yet"
+    low, high = (amount(each) if abs(each) < float("inf") else "no bound yet" for each in (gain.low, gain.high))
+    return f"{amount(gain.value)} ({low} to {high})"
+
+
+def print_doubts(concerns: Sequence[Concern], sensitivity: Sensitivity | None) -> None:
+    """Print the strength of a confounder that would erase the gain, and the concerns in their colours."""
+    if sensitivity is not None and sensitivity.sentence:
+        screen.print(Text(f"- {sensitivity.sentence}"))
+    for each in concerns:
+        screen.print(Text(f"- {each.level}: {each.text}", style="red" if each.level == "red" else "yellow"))
+
+
 def print_assortment(found: AssortmentGain) -> None:
     """The greatest and the least gains by product, what the others gain together, the total, and what to know."""
     over = found.total.usual[1]
     money = f" ({found.currency})" if found.currency else ""
-    out.print(Text(f"Gains by product, {over}{money}", style="bold"))
+    screen.print(Text(f"Gains by product, {over}{money}", style="bold"))
     table = Table(box=None, header_style="cyan", pad_edge=False)
     for name in ("product", "earned", "gain (95 % interval)", "", "decide by"):
         table.add_column(name, justify="right" if name == "earned" else "left", overflow="fold")
@@ -31,17 +61,17 @@ def print_assortment(found: AssortmentGain) -> None:
     table.add_row(
         "all products", amount(_usual(found.earned).value, signed=False), Text(money_text(_usual(found.total))), "", ""
     )
-    out.print(table)
+    screen.print(table)
     if found.total.year is not None:
-        out.print(Text(f"- per year, all products: {money_text(found.total.year)}"))
+        screen.print(Text(f"- per year, all products: {money_text(found.total.year)}"))
     if found.not_proven:
         names = ", ".join(found.not_proven[:MOST_ROWS])
         more = f" and {len(found.not_proven) - MOST_ROWS:,} more" if len(found.not_proven) > MOST_ROWS else ""
-        out.print(Text(f"- no gain is proven for {names}{more}"))
+        screen.print(Text(f"- no gain is proven for {names}{more}"))
         if any(each.gain is not None and each.gain.period.low > 0 and not each.proven for each in found.products):
-            out.print(Text(f"- {BY_CHANCE}"))
+            screen.print(Text(f"- {BY_CHANCE}"))
     for note in found.notes:
-        out.print(Text(f"- {note}"))
+        screen.print(Text(f"- {note}"))
 
 
 def shown_products(products: tuple[ProductGain, ...]) -> tuple[tuple[ProductGain, ...], tuple[ProductGain, ...]]:
@@ -50,11 +80,6 @@ def shown_products(products: tuple[ProductGain, ...]) -> tuple[tuple[ProductGain
         return products, ()
     least = len(products) - (MOST_ROWS - BEST_ROWS)
     return (*products[:BEST_ROWS], *products[least:]), products[BEST_ROWS:least]
-
-
-def money_text(figure: Interval) -> str:
-    """A gain with its interval."""
-    return f"{amount(figure.value)} ({amount(figure.low)} to {amount(figure.high)})"
 
 
 def _add_row(table: Table, each: ProductGain) -> None:
