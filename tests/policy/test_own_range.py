@@ -1,13 +1,12 @@
 """What each series has seen of prices and orders, and how far beyond a recommendation may go."""
 
 import numpy as np
-import pytest
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.own_range import OwnRange
+from lostsales.policy.own_range import OwnRange, one_price_warning
 from tests.demand.logs import COSTS, log_of_draws
 
 
@@ -82,8 +81,9 @@ def test_a_product_of_one_price_keeps_it_with_a_warning() -> None:
     demand, available = np.array([[2.0] * 4, [10.0] * 4]), np.full((2, 4), 99.0)
     price = np.array([[4.0, 5.0, 4.0, 5.0], [10.0] * 4])
     log = log_of_draws(demand, available, Problem(costs=COSTS), price=price, order=demand)
-    with pytest.warns(UserWarning, match="1 of 2 products were sold at one price only"):
-        found = OwnRange.of(log)
+    assert one_price_warning(log, BusinessRules()).startswith("1 of 2 products were sold at one price only")
+    assert one_price_warning(log, BusinessRules(price_beyond=0.1)) == ""
+    found = OwnRange.of(log)
     np.testing.assert_array_equal(found.prices_within(np.array([9.0, 11.0]), BusinessRules())[1], [10.0, 10.0])
 
 

@@ -14,6 +14,7 @@ from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.policy.in_units import InUnits
+from lostsales.policy.own_range import one_price_warning
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import LearnedBy, learned_by, log_digest, with_provenance
 
@@ -66,7 +67,10 @@ def fit(
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
     learner = learner_of(method, settings)
-    return with_provenance(fit_counted(learner, log, progress), _provenance(learner, log))
+    policy = with_provenance(fit_counted(learner, log, progress), _provenance(learner, log))
+    if learner.sets_prices and (text := one_price_warning(log, learner.rules.over(log.problem.rules))):
+        warn(text)
+    return policy
 
 
 def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:

@@ -1,6 +1,5 @@
 """What each series has seen of prices and orders, and how far beyond a recommendation may go."""
 
-import warnings
 from dataclasses import dataclass, fields
 from typing import Annotated
 
@@ -55,8 +54,6 @@ class OwnRange:
         most = np.where(largest > 0, np.maximum(np.minimum(limit, BEYOND * largest), least), np.maximum(limit, covered))
         any_price = log.problem.prices is not None or rules.price_ladder is not None
         any_order, further = log.problem.orders is not None, rules.price_beyond
-        if not any_price and not further and has_own_ranges(log):
-            _say_what_has_one_price(int(np.count_nonzero(highest == lowest)), count)
         found: tuple[Floats, ...] = (
             lowest,
             highest,
@@ -126,13 +123,18 @@ def has_own_ranges(log: SalesLog) -> bool:
     return (log.problem.prices is None or log.problem.orders is None) and is_assortment(log)
 
 
-def _say_what_has_one_price(products: int, total: int) -> None:
-    if 0 < products < total:  # prices that no product ever moved are no surprise
-        warnings.warn(
-            f"{products:,} of {total:,} products were sold at one price only, and keep it; `price_beyond` in [rules] "
-            "allows other prices",
-            stacklevel=7,
-        )
+def one_price_warning(log: SalesLog, rules: BusinessRules) -> str:
+    """Warning about products whose price never varied while others' did; empty if there are none."""
+    listed = log.problem.prices is not None or rules.price_ladder is not None
+    if listed or rules.price_beyond or not has_own_ranges(log):
+        return ""
+    found = OwnRange.of(log, rules)
+    first = np.unique(log.products.of_segment, return_index=True)[1]
+    constant, total = int(np.count_nonzero((found.highest_price == found.lowest_price)[first])), len(first)
+    if not 0 < constant < total:
+        return ""
+    told = f"{constant:,} of {total:,} products were sold at one price only, and keep it"
+    return f"{told}; `price_beyond` in [rules] allows other prices"
 
 
 def _least_order(order: Floats, own: Ints, count: int) -> Floats:
