@@ -261,7 +261,7 @@ class SalesLog:
         return DecisionLog(**{each.name: getattr(self, each.name) for each in fields(self)})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DecisionLog(SalesLog):
     """A log with stock, orders and unit costs, as learning and evaluating a policy needs it."""
 

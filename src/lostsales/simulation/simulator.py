@@ -11,6 +11,7 @@ import numpy as np
 from lostsales.data.log import DecisionLog, LogNotes, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
+from lostsales.data.reading.contradictions import noted_sellouts
 from lostsales.data.writing import key_columns, write_table
 from lostsales.demand.censoring.runs import depth_of_rows
 from lostsales.errors import SettingError
@@ -177,27 +178,25 @@ def simulate(
 
     _each_block(scenario, decides, episodes, seed, keep, progress)
     series = np.arange(episodes)
-    return (
-        DecisionLog(
-            problem=scenario.problem,
-            names=series.astype(str).astype(object),
-            series=np.repeat(series, scenario.horizon),
-            period=np.tile(np.arange(scenario.horizon), episodes),
-            features=features.reshape(len(features), episodes * scenario.horizon).T,
-            stockout=stockout.reshape(-1),
-            last_sales=last_sales,
-            last_stockout=np.zeros(episodes, dtype=bool),
-            costs=scenario.unit_costs,
-            notes=LogNotes(balance_rows=episodes * (scenario.horizon - 1)),
-            stock=log["stock"].reshape(-1),
-            price=log["price"].reshape(-1),
-            order=log["order"].reshape(-1),
-            sales=log["sales"].reshape(-1),
-            received=None if received is None else received.reshape(-1),
-            pipeline=None if pipeline is None else pipeline.reshape(-1, scenario.pipeline_length),
-        ),
-        HiddenTruth(*(getattr(truth, each.name).reshape(-1) for each in fields(truth))),
+    recorded = DecisionLog(
+        problem=scenario.problem,
+        names=series.astype(str).astype(object),
+        series=np.repeat(series, scenario.horizon),
+        period=np.tile(np.arange(scenario.horizon), episodes),
+        features=features.reshape(len(features), episodes * scenario.horizon).T,
+        stockout=stockout.reshape(-1),
+        last_sales=last_sales,
+        last_stockout=np.zeros(episodes, dtype=bool),
+        costs=scenario.unit_costs,
+        notes=LogNotes(balance_rows=episodes * (scenario.horizon - 1)),
+        stock=log["stock"].reshape(-1),
+        price=log["price"].reshape(-1),
+        order=log["order"].reshape(-1),
+        sales=log["sales"].reshape(-1),
+        received=None if received is None else received.reshape(-1),
+        pipeline=None if pipeline is None else pipeline.reshape(-1, scenario.pipeline_length),
     )
+    return noted_sellouts(recorded), HiddenTruth(*(getattr(truth, each.name).reshape(-1) for each in fields(truth)))
 
 
 def evaluate_policy(

@@ -69,6 +69,8 @@ def test_systems_say_what_they_accept(desk: Running) -> None:
 
 def test_all_unflagged_are_accepted_as_shown_or_none(desk: Running) -> None:
     token = desk.sign_in("decide")
+    desk.service.desk.morning.flag[:] = ""  # a day without exceptions
+    vars(desk.service.desk.morning).pop("is_flagged", None)
 
     def shown() -> str:
         text = desk.client.get("/").text

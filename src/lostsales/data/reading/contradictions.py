@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import AnyLog, SalesLog
 from lostsales.types import Bools, exceeds
 
 # Exact sell-outs that no row is recorded as out of stock beside may be chance where they are few.
@@ -26,17 +26,17 @@ def with_stockouts_by(log: SalesLog) -> SalesLog:
     """
     by, recorded = log.problem.stockouts_by, log.records_stockouts
     if log.stock is None or not recorded or by == "record":
-        return _noted(log)
+        return noted_sellouts(log)
     if by is None:
         sold_out = int(np.count_nonzero(~exceeds(log.available, log.sales)))
         if log.censored.any() or sold_out < max(LEAST_SELLOUTS, LEAST_SELLOUT_SHARE * len(log)):
-            return _noted(log)
+            return noted_sellouts(log)
         notes = replace(log.notes, unrecorded_sellouts=sold_out, record_ignored=True)
         log = replace(log, notes=notes, problem=log.problem.model_copy(update={"stockouts_by": "stock"}))
     return replace(log, stockout=None, out_of_stock=None)
 
 
-def _noted(log: SalesLog) -> SalesLog:
+def noted_sellouts(log: AnyLog) -> AnyLog:
     """The log that notes how many rows sold all there was and are not recorded as out of stock."""
     if log.stock is None or not log.records_stockouts:
         return log
