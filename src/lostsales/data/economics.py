@@ -123,7 +123,7 @@ def closing_stock(available_t: Units, arrived_t: Units, demand_t: Units, flow: S
 
 
 def truncates(depth: Any, flow: StockFlow) -> Any:
-    """Whether demand after so many stock-outs in a row is truncated to what is available."""
+    """True if demand after this many stock-outs in a row is truncated to what is available."""
     return depth >= flow.longest_run
 
 

@@ -313,7 +313,7 @@ def _relative_order_rungs(orders: Floats, sales: Floats, cover: int) -> Floats:
 
 
 def _most(orders: Floats, sales: Floats, cover: int) -> float:
-    """What demand can need in one order; where none was ever placed, over the periods that it covers."""
+    """Largest order that demand can need; if none was ever placed, over the periods that an order covers."""
     needed = 2 * float(np.quantile(sales, 0.99))
     if not (orders > 0).any():
         needed = max(needed, 2 * cover * float(np.mean(sales)))

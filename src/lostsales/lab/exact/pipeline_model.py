@@ -139,7 +139,7 @@ class PipelineModel:
 
     @property
     def flow(self) -> StockFlow:
-        """How stock moves, within the stocks of the model."""
+        """Stock flow of the scenario, within the stocks of the model."""
         return self.scenario.flow._replace(capacity=self.most_stock)
 
     @property

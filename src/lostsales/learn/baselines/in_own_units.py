@@ -55,7 +55,7 @@ class InOwnUnits(PolicyWrapper[SavedPolicy]):
 
     @property
     def asks(self) -> tuple[Feature, ...]:
-        """What the policy inside asks for, without unit costs that are the same in all rows of the shop."""
+        """Features that the policy inside asks for, without unit costs that are the same in all rows of the shop."""
         return tuple(each for each in self.policy.asks if each.name not in self._costs)
 
     @property

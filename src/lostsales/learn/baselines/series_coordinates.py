@@ -17,7 +17,7 @@ from lostsales.types import Array, Bools, Floats
 
 @dataclass(frozen=True, eq=False)
 class SeriesCoordinates:
-    """By series: the scale and the usual price that divide its units and its money, and its attributes as numbers."""
+    """Scale, usual price and attributes of each series; scale and price divide its quantities and its money."""
 
     AXES: ClassVar[dict[str, Axis]] = {"attributes": Axis(least=0)}
 

@@ -138,7 +138,7 @@ class QPolicy(PolicyBase):
         )
 
     def state(self, view: View) -> Floats:
-        """What the value of replayed episodes depends on, (rows, coordinates).
+        """State that the value of replayed episodes depends on, (rows, coordinates).
 
         It is the history block without the closed periods since the anchor, and with the length of their run.
         """
