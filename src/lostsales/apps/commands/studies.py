@@ -11,10 +11,10 @@ from rich.text import Text
 from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
-from lostsales.lab.studies.coverage import Coverage, Study, coverage, run_study
-from lostsales.lab.studies.gain import PromiseStudy, PromiseTable, run_promise_study
-from lostsales.lab.studies.manager import ManagerStudy, MethodTable, manager_table, run_manager_study
-from lostsales.lab.studies.pilot import PilotFigures, PilotStudy, run_pilot_study
+from lostsales.lab.studies.coverage import Coverage, IntervalStudy, coverage
+from lostsales.lab.studies.gain import PromiseStudy, PromiseTable
+from lostsales.lab.studies.manager import ManagerStudy, MethodTable, manager_table
+from lostsales.lab.studies.pilot import PilotFigures, PilotStudy, figures
 
 NAIVE = "without allowance for confounding"
 
@@ -39,11 +39,11 @@ class StudyRun:
             raise LostSalesError(f"stopped; {resumes if self.journal else 'with --out it could be resumed'}") from None
 
 
-def study_intervals(study: Study, run: StudyRun) -> None:
+def study_intervals(study: IntervalStudy, run: StudyRun) -> None:
     """Run a study of how often intervals cover the truth."""
     with run.progress("evaluating logs") as report:
         truth = study.truth()
-        done = run_study(study, run.journal, run.workers, report)
+        done = study.run(run.journal, run.workers, report)
     rows = coverage(study, done, truth)
     if run.as_json:
         table = [asdict(each) | {"enough": each.enough} for each in rows]
@@ -56,7 +56,7 @@ def study_intervals(study: Study, run: StudyRun) -> None:
 def study_pilots(study: PilotStudy, run: StudyRun) -> None:
     """Type I error and power of pilots, and their alarms."""
     with run.progress("simulating pilots") as report:
-        found, _ = run_pilot_study(study, run.journal, run.workers, report)
+        found = figures(study.run(run.journal, run.workers, report), study.truth)
     if run.as_json:
         print_json({"scenario": run.scenario, "series": study.series, **asdict(found)})
     else:
@@ -66,7 +66,7 @@ def study_pilots(study: PilotStudy, run: StudyRun) -> None:
 def study_promises(study: PromiseStudy, run: StudyRun) -> None:
     """Run a study of how often the lower bound of an estimated gain lies above the true one."""
     with run.progress("comparing on logs") as report:
-        outcomes = run_promise_study(study, run.journal, run.workers, report)
+        outcomes = study.run(run.journal, run.workers, report)
     table = PromiseTable.of(outcomes)
     if run.as_json:
         print_json({"scenario": run.scenario, "method": study.method, "series": study.series, **asdict(table)})
@@ -77,11 +77,11 @@ def study_promises(study: PromiseStudy, run: StudyRun) -> None:
 def study_managers(study: ManagerStudy, run: StudyRun) -> None:
     """Run a study of profit learned from the logs of a manager, against the manager's own."""
     with run.progress("learning from logs") as report:
-        outcomes = run_manager_study(study, run.journal, run.workers, report)
+        outcomes = study.run(run.journal, run.workers, report)
     rows, earned = manager_table(study, outcomes), outcomes[0].manager
     if run.as_json:
-        figures = [asdict(each) for each in rows]
-        print_json({"scenario": run.scenario, "series": study.series, "manager": earned, "methods": figures})
+        methods = [asdict(each) for each in rows]
+        print_json({"scenario": run.scenario, "series": study.series, "manager": earned, "methods": methods})
     else:
         print_manager_study(
             f"{run.scenario}, logs of {study.series} series by its manager, who earns {earned:.2f}", rows
