@@ -3,7 +3,7 @@
 import numpy as np
 
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.log_decisions import decisions, log_as_asked
+from lostsales.evaluation.policy_on_log import decisions, log_as_asked
 from lostsales.learn.fit import fit
 from tests.learn.small import small_log
 

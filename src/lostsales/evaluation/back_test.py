@@ -69,9 +69,7 @@ class BackTest:
         claims = [each.claimed for each in self.windows if each.claimed is not None]
         if not claims:
             return None
-        return _around(
-            float(np.mean([each.value for each in claims])), float(np.mean([_reach(each) for each in claims]))
-        )
+        return Interval.around(*np.mean([(each.value, each.reach) for each in claims], axis=0).tolist())
 
     @property
     def outcome(self) -> Interval | None:
@@ -79,8 +77,8 @@ class BackTest:
         outcomes = [each.outcome for each in self.windows if each.outcome is not None]
         if not outcomes:
             return None
-        reach = float(np.sqrt(np.sum([_reach(each) ** 2 for each in outcomes]))) / len(outcomes)
-        return _around(float(np.mean([each.value for each in outcomes])), reach)
+        reach = float(np.sqrt(np.sum([each.reach**2 for each in outcomes]))) / len(outcomes)
+        return Interval.around(float(np.mean([each.value for each in outcomes])), reach)
 
     @property
     def verdict(self) -> str:
@@ -91,7 +89,7 @@ class BackTest:
         if self.claimed is None or self.outcome is None:
             return "not tested"
         short = self.claimed.value - self.outcome.value
-        if short > np.hypot(_reach(self.claimed), _reach(self.outcome)):
+        if short > np.hypot(self.claimed.reach, self.outcome.reach):
             return "fell short"
         return "borne out" if self.outcome.proven else "open"
 
@@ -219,11 +217,3 @@ def _gain(
 
 def _windows(number: int) -> str:
     return "one window" if number == 1 else f"each of {number} windows"
-
-
-def _reach(found: Interval) -> float:
-    return (found.high - found.low) / 2
-
-
-def _around(value: float, reach: float) -> Interval:
-    return Interval(value, value - reach, value + reach)

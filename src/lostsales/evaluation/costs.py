@@ -12,7 +12,7 @@ from lostsales.data.sublogs import series_of, without
 from lostsales.demand.costs import law_cost, model_cost
 from lostsales.demand.expected_lost import DRAWS
 from lostsales.demand.law.means import LANDMARKS
-from lostsales.evaluation.compare import LARGE_FOLDS, QUICK_FOLDS
+from lostsales.evaluation.cross_fitted import LARGE_FOLDS, QUICK_FOLDS
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, PART
 from lostsales.evaluation.prepared_log import MOST_UNITS, QUICK_UNITS
 from lostsales.learn.learner import Learner

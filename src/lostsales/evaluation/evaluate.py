@@ -8,13 +8,12 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.concerns import log_concerns, policy_concerns
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
-from lostsales.evaluation.log_concerns import log_concerns
-from lostsales.evaluation.policy_concerns import policy_concerns
+from lostsales.evaluation.policy_on_log import check_policy
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 
 QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"

@@ -71,19 +71,13 @@ def fleet_gain(found: Sequence[ShardGain], products: int, shards: int) -> FleetG
     )
 
 
-def times(interval: Interval, factor: float) -> Interval:
-    """An interval in another unit."""
-    return Interval(interval.value * factor, interval.low * factor, interval.high * factor)
-
-
 def _total(of_shards: Sequence[Interval], sizes: Floats, products: int, shards: int) -> Interval:
     """The sum over shards, scaled up to all products where not all shards were judged."""
     value = np.array([each.value for each in of_shards])
-    reach = np.array([(each.high - each.low) / 2 for each in of_shards])
+    reach = np.array([each.reach for each in of_shards])
     factor = products / float(sizes.sum())
     error = factor * float(np.sqrt((reach**2).sum()))
     if len(value) < shards:
         spread = float(np.std(value / sizes, ddof=1)) if len(value) > 1 else np.inf
         error = float(np.hypot(error, margin(products * spread * np.sqrt((1 - len(value) / shards) / len(value)))))
-    centre = factor * float(value.sum())
-    return Interval(centre, centre - error, centre + error)
+    return Interval.around(factor * float(value.sum()), error)

@@ -24,10 +24,9 @@ from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.assortment import ProductFigures
+from lostsales.evaluation.assortment import ProductFigures, root_mean_square
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.product_choice import root_mean_square
-from lostsales.evaluation.promise.tilted_law import hidden_slope
+from lostsales.evaluation.promise.sensitivity import hidden_slope
 from lostsales.evaluation.results import Earned
 from lostsales.types import Floats
 

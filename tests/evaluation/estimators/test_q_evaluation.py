@@ -11,7 +11,7 @@ from lostsales.data.sublogs import without
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.estimators.q_evaluation import FqeDesign, FqeSettings, FqeValue, fqe_values
 from lostsales.evaluation.evaluate import evaluate
-from lostsales.evaluation.log_decisions import decisions
+from lostsales.evaluation.policy_on_log import decisions
 from lostsales.learn.function.kernels import Kernel
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.history import view_of_rows

@@ -52,8 +52,8 @@ def evaluate(
     from lostsales.evaluation.costs import evaluate_cost, rows_within
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
+    from lostsales.evaluation.policy_on_log import check_policy
     from lostsales.evaluation.task import EvaluationTask
-    from lostsales.evaluation.usable_policy import check_policy
     from lostsales.policy.file_format import load
 
     source = log_source(log, query)

@@ -18,7 +18,7 @@ from lostsales.data.shop import Shop
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.memory import lags_of
-from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.policy_on_log import log_as_asked
 from lostsales.evaluation.task import episodes_of
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Market, Opening, Step, play

@@ -20,7 +20,7 @@ from lostsales.evaluation.pilot.plan import Design, NeededPeriods, Pilot, PilotS
 from lostsales.evaluation.pilot.power import POWER
 from lostsales.evaluation.pilot.precision import ProfitModel
 from lostsales.evaluation.pilot.settling import settling_periods
-from lostsales.evaluation.usable_policy import check_policy
+from lostsales.evaluation.policy_on_log import check_policy
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import POLICIES, SavedPolicy
 from lostsales.types import Array, Bools, Floats, Ints

@@ -1,4 +1,4 @@
-"""Concerns about the actions of a policy and the estimates of its gain."""
+"""Concerns about a gain: of the log, whatever the policy, and of the actions and estimates of a policy."""
 
 from collections.abc import Iterator
 
@@ -6,16 +6,65 @@ import numpy as np
 
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.robust_regression import coefficient
+from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.results import Estimate
 from lostsales.evaluation.task import EvaluationTask
 
+CHANCE = 1e-3  # significance level of each test
+SECOND_LAG_MATTERS = 0.1  # least coefficient of demand at lag 2 that is a concern
+DRIFT_MATTERS = 0.5  # least drift over a series that is a concern, in standard deviations of residual demand
 WITHIN_CHANCE = 2.0  # standard errors below which the price effect is not significant
 OTHER_PRICES = 0.02  # relative change of the mean price beyond which a policy sets other prices
 EVERYWHERE = 0.95  # share of the decisions at one end of the prices, from which on this is a concern ...
 RARELY = 0.2  # ... if that price has less than this share of the rows of the log
 RUN_DOWN = 0.5  # largest share of a gain that may come from less stock at the end
 DISAGREE = 2.0  # factor between two estimators, beyond which they disagree
+
+
+def log_concerns(prepared: PreparedLog) -> tuple[Concern, ...]:
+    """Concerns about every policy that is evaluated on a log."""
+    found = []
+    if prepared.log.notes.balance_finding:
+        found.append(Concern("red", prepared.log.notes.balance_finding, by_pilot=False))
+    is_causal = prepared.laws is not None and prepared.laws.model.is_causal
+    if prepared.behaviour.is_hidden and not is_causal:
+        found.append(Concern("red", prepared.behaviour.sentence))
+    if prepared.laws is not None and not prepared.laws.model.calibration.fits:
+        found.append(Concern("red", f"the demand model does not fit: {prepared.laws.model.calibration.reason}"))
+    if prepared.panel is not None:
+        found += [Concern("red", text) for text in (drift_of(prepared.panel), second_lag_of(prepared.panel)) if text]
+    return tuple(found)
+
+
+def drift_of(panel: DecisionPanel) -> str:
+    """Sentence on the drift of demand over the periods of a series, empty if it is not significant."""
+    log, series = panel.log, panel.evidence.series
+    length = np.diff(np.r_[log.starts, len(log)])[series]
+    share = (panel.rows - log.starts[series]) / np.maximum(length - 1, 1)
+    trend = coefficient(
+        panel.residual, share, np.column_stack([panel.features, panel.price, panel.calendar]), panel.unit
+    )
+    spread = float(np.nanstd(panel.residual))
+    if trend is None or trend.p_value > CHANCE or abs(trend.value) < DRIFT_MATTERS * spread:
+        return ""
+    way = "rises" if trend.value > 0 else "falls"
+    return f"demand has a trend that no column explains: it {way} from the start of a series to its end"
+
+
+def second_lag_of(panel: DecisionPanel) -> str:
+    """Sentence on the effect of demand at lag 2, empty if it is not significant."""
+    price, last = panel.price, panel.demand_at(-1)
+    controls = np.column_stack([panel.features, price, price**2, last, last**2, price * last, panel.calendar])
+    found = coefficient(panel.residual, panel.demand_at(-2), controls, panel.unit)
+    if found is None or found.p_value > CHANCE or abs(found.value) < SECOND_LAG_MATTERS:
+        return ""
+    return f"demand depends on more than the last period: the coefficient of the one before is {found.value:+.2f}"
+
+
+def is_doubtful(prepared: PreparedLog) -> bool:
+    """Return True if the demand model is known to be wrong: misfit, drift, or an unobserved confounder of prices."""
+    return any(each.level == "red" and each.by_pilot for each in log_concerns(prepared))
 
 
 def policy_concerns(task: EvaluationTask, estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
@@ -69,12 +118,10 @@ def _disagreement(estimates: tuple[Estimate, ...]) -> Iterator[Concern]:
     In an assortment its upper bound must be below half: one Q for all products has no product-specific response, and
     the largest products move its mean by many times the gain.
     """
-    scored = [each for each in estimates if each.gain is not None]
-    for each in scored[1:]:
-        assert each.gain is not None
-        assert scored[0].gain is not None
-        first, falls_short = scored[0].gain.value, max(-each.own_error, 0.0)
-        at_most = each.gain.value if scored[0].assortment is None else each.gain.high
+    scored = [(each, each.gain) for each in estimates if each.gain is not None]
+    for each, gain in scored[1:]:
+        (best, its_gain), falls_short = scored[0], max(-each.own_error, 0.0)
+        first, at_most = its_gain.value, gain.value if best.assortment is None else gain.high
         if first > 0 and (at_most + falls_short) * DISAGREE < first:
-            gains = f"a gain of {first:.2f} by {scored[0].estimator}, {each.gain.value:.2f} by {each.estimator}"
+            gains = f"a gain of {first:.2f} by {best.estimator}, {gain.value:.2f} by {each.estimator}"
             yield Concern("amber", f"estimators disagree: {gains}")

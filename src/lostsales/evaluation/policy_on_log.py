@@ -1,12 +1,19 @@
-"""Check that a policy can be asked about the rows of a log."""
+"""A policy and a log: whether it can be evaluated there, and its decisions in the rows."""
 
 from typing import cast
 
+import numpy as np
+
+from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.settings import MOST_NUMBER
+from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy
+from lostsales.types import Floats, Ints
 
+DRAWS = 8  # of a stochastic policy
 SHARED_KEYS = ("features", "arrival", "balance", "capacity", "capacity_rule")  # the same for policy and log
 
 
@@ -49,3 +56,17 @@ def shown(setting: object) -> str:
     if isinstance(setting, tuple):
         return ", ".join(str(getattr(each, "name", each)) for each in setting) or "none"
     return "none" if setting is None else str(setting)
+
+
+def log_as_asked(policy: Policy, log: SalesLog) -> SalesLog:
+    """The log with the features that a policy asks for, unit costs that vary among them where it uses them."""
+    return log if policy.asks == log.problem.features else costs_as_features(log)
+
+
+def decisions(policy: Policy, log: SalesLog, runs: Runs, rows: Ints, rng: np.random.Generator) -> Floats:
+    """Price and order at each row, (draws, rows, 2); one draw where the policy is deterministic."""
+    view = view_of_rows(log_as_asked(policy, log), runs, rows)
+    drawn = [np.column_stack(policy.decide(view, rng)) for _ in range(2)]
+    if np.array_equal(drawn[0], drawn[1]):
+        return np.array(drawn[:1])
+    return np.array(drawn + [np.column_stack(policy.decide(view, rng)) for _ in range(DRAWS - 2)])
