@@ -37,8 +37,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.evaluation.compare import compare as compare
     from lostsales.evaluation.evaluate import evaluate as evaluate
     from lostsales.evaluation.pilot.design import pilot as pilot
+    from lostsales.evaluation.pilot.monitor import Monitoring as Monitoring
     from lostsales.evaluation.pilot.monitor import monitor as monitor
-    from lostsales.evaluation.pilot.monitoring import Monitoring as Monitoring
     from lostsales.evaluation.pilot.plan import Pilot as Pilot
     from lostsales.evaluation.replayed_value import with_replayed_value as with_replayed_value
     from lostsales.evaluation.report.contents import ReportContents as ReportContents
@@ -102,8 +102,7 @@ _ROOMS = {
     "evaluation.compare": ("Comparison", "compare"),
     "evaluation.evaluate": ("evaluate",),
     "evaluation.pilot.design": ("pilot",),
-    "evaluation.pilot.monitor": ("monitor",),
-    "evaluation.pilot.monitoring": ("Monitoring",),
+    "evaluation.pilot.monitor": ("Monitoring", "monitor"),
     "evaluation.pilot.plan": ("Pilot",),
     "evaluation.report.contents": ("ReportContents",),
     "evaluation.replayed_value": ("with_replayed_value",),
