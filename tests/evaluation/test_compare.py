@@ -45,7 +45,7 @@ def test_a_cross_fitted_policy_decides_by_the_policy_of_each_series() -> None:
     policy = CrossFittedPolicy((FixedPrice(log.problem, 0), FixedPrice(log.problem, 1)), own)
     decided = policy.decide(view, np.random.default_rng(0))
     np.testing.assert_array_equal(decided.price, log.series % 2)
-    np.testing.assert_array_equal(decided.order, np.asarray(log.stock))
+    np.testing.assert_array_equal(decided.order, log.stock)
 
 
 def test_a_cross_fitted_policy_of_equal_policies_is_that_policy() -> None:

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from lostsales.data.feature import Feature
-from lostsales.data.log import SalesLog
+from lostsales.data.log import AnyLog
 
 
-def costs_as_features(log: SalesLog) -> SalesLog:
+def costs_as_features(log: AnyLog) -> AnyLog:
     """The log with every unit cost that varies by row among its features."""
     costs, given, names = log.costs, log.problem.costs, log.problem.columns
     if costs is None:

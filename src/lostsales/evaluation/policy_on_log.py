@@ -5,7 +5,7 @@ from typing import cast
 import numpy as np
 
 from lostsales.data.cost_features import costs_as_features
-from lostsales.data.log import SalesLog
+from lostsales.data.log import AnyLog, SalesLog
 from lostsales.data.settings import MOST_NUMBER
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError, SettingError
@@ -58,7 +58,7 @@ def shown(setting: object) -> str:
     return "none" if setting is None else str(setting)
 
 
-def log_as_asked(policy: Policy, log: SalesLog) -> SalesLog:
+def log_as_asked(policy: Policy, log: AnyLog) -> AnyLog:
     """The log with the features that a policy asks for, unit costs that vary among them where it uses them."""
     return log if policy.asks == log.problem.features else costs_as_features(log)
 

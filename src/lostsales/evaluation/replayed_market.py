@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.cost_features import costs_as_features
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.sublogs import series_parts
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
@@ -36,7 +36,7 @@ class ReplayedMarket:
     Where a series ends, it goes on after one of the rows of the same product whose features are most like its last.
     """
 
-    log: SalesLog  # or a part of it
+    log: DecisionLog  # or a part of it
     features: Floats  # (rows of the log, features) with unit costs that vary
     evidence: Evidence
     law: DemandLaw
@@ -48,7 +48,7 @@ class ReplayedMarket:
     @classmethod
     def of(cls, log: SalesLog, episodes: int, seed: int) -> "ReplayedMarket":
         """Learn the distributions from a log, or from blocks of it, and draw where episodes open."""
-        log = _part(log, seed)
+        log = _part(log, seed).decisions("fit")
         model = fit_demand(log, MEANS, seed)
         evidence, law = model.evidence, model.law
         states = market_states(evidence, law, seed, log.problem.features)
@@ -75,7 +75,7 @@ class ReplayedMarket:
         log, rows = self.log, self.log_rows
         pipeline = None if log.pipeline is None else log.pipeline[rows]
         phase = log.problem.supply.order_phase(log.period[rows])
-        stock, last_demand = np.asarray(log.stock)[rows], self.evidence.lag[self.row]
+        stock, last_demand = log.stock[rows], self.evidence.lag[self.row]
         return Opening(self._features(), stock, last_demand, log.names[log.series[rows]], pipeline, phase)
 
     def demand(

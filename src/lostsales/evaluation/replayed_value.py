@@ -16,7 +16,7 @@ from lostsales.data.units import in_units
 from lostsales.errors import LostSalesError, warn
 from lostsales.evaluation.replayed_market import ReplayedMarket
 from lostsales.learn.baselines.in_own_units import InOwnUnits
-from lostsales.learn.cfqi.policy import q_functions, q_policy
+from lostsales.learn.cfqi.policy import QPolicy, q_functions, q_policy
 from lostsales.learn.cfqi.value_function import ValueFunction
 from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import SavedPolicy
@@ -65,24 +65,22 @@ def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> Sa
         return policy
     try:
         with single_threaded():
-            valued = replace(learned, value=replayed_value(policy, log, seed))
+            valued = replace(learned, value=replayed_value(policy, learned, log, seed))
         return replace(policy, policy=valued) if isinstance(policy, InOwnUnits) else valued
     except LostSalesError as error:
         warn(f"the value of a decision is Q, as no episodes can be replayed: {error}")
         return policy
 
 
-def replayed_value(policy: SavedPolicy, log: SalesLog, seed: int) -> ValueFunction:
-    """Roll a policy out from states of the log, and regress its returns on the states that it visits.
+def replayed_value(policy: SavedPolicy, learned: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
+    """Roll a policy out from states of the log, and regress its returns on the states of its Q-functions.
 
     A return is the discounted profit of the periods that are replayed, and beyond them the mean profit for ever.
     """
-    market, problem, learned = ReplayedMarket.of(log, EPISODES, seed), log.problem, q_policy(policy)
-    assert learned is not None  # or there were no Q to replace
+    market, problem = ReplayedMarket.of(log, EPISODES, seed), log.problem
     ahead = np.ceil(np.log(BEYOND) / np.log(max(problem.discount, BEYOND)))
     periods = SAMPLED + int(np.clip(ahead, LEAST_AHEAD, MOST_AHEAD))
     rng, costs = np.random.default_rng(seed), market.log.costs
-    assert costs is not None  # or the log had been refused
     profit, states = np.empty((periods, EPISODES)), []
     for step in play(policy, market, problem, UnitCosts(0.0, 0.0, 0.0), periods, EPISODES, rng, rng):
         view, outcome = step.view, step.outcome

@@ -83,7 +83,7 @@ class EvaluationTask:
     def logged_actions(self) -> Floats:
         """Price and order of the log, (rows, 2)."""
         log = self.prepared.log
-        return np.column_stack([log.price[self.rows], np.asarray(log.order)[self.rows]])
+        return np.column_stack([log.price[self.rows], log.order[self.rows]])
 
     @cached_property
     def place(self) -> Ints:

@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.assortment import is_assortment
 from lostsales.data.describe import Description, describe
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.demand_model import DemandModel
@@ -141,7 +141,7 @@ def report_contents(
 
     """
     check_policy(policy, log, horizon)
-    check_log(log)
+    log = check_log(log)
     if methods:
         check_methods(methods)
     preparing, refitting, estimating, auditing, responding, comparing, testing = stages(
@@ -176,7 +176,7 @@ def report_contents(
 
 
 def _held_out(
-    policy: SavedPolicy, log: SalesLog, prepared: PreparedLog, seed: int, progress: Progress
+    policy: SavedPolicy, log: DecisionLog, prepared: PreparedLog, seed: int, progress: Progress
 ) -> tuple[Policy, str | None, str]:
     """Refit the policy on the folds of a comparison for evaluation, or keep it if that is not possible.
 

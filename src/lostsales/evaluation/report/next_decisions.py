@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.data.balance import is_off_balance, stock_after
 from lostsales.data.labels import spelled
-from lostsales.data.log import MOST_OFF_BALANCE, SalesLog
+from lostsales.data.log import MOST_OFF_BALANCE, DecisionLog, SalesLog
 from lostsales.data.sublogs import series_of, with_open_period
 from lostsales.data.supply_words import arrival_texts
 from lostsales.demand.censoring.runs import find_runs
@@ -63,7 +63,7 @@ class NextDecisions:
         return found | ({UNDECIDED: self.undecided} if self.undecided else {})
 
 
-def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | None) -> NextDecisions:
+def next_decisions(policy: SavedPolicy, log: DecisionLog, gains: AssortmentGain | None) -> NextDecisions:
     """Decisions of a policy after the last row of each product that is still sold."""
     products = log.products
     sold = on_sale(log, products)
@@ -92,7 +92,7 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
             NextDecision(
                 product=name,
                 period=spelled(opened.period[row]),
-                stock=float(np.asarray(opened.stock)[row]),
+                stock=float(opened.stock[row]),
                 price=float(decision.price[place]),
                 last_price=float(opened.price[row]),
                 order=float(decision.order[place]),

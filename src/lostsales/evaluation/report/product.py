@@ -65,7 +65,7 @@ def product_trace(policy: SavedPolicy, recent: RecentRows, name: str) -> Trace |
             mean[rows], low[rows], high[rows] = _by_imputation(log, rows)
         else:
             mean[known], low[known], high[known] = _above(atoms, log.censoring_level[known])
-    return trace_of(log, rows, hidden, mean, low, high)
+    return trace_of(log.decisions("show"), rows, hidden, mean, low, high)
 
 
 def _above(atoms: Floats, level: Floats) -> tuple[Floats, Floats, Floats]:
