@@ -104,9 +104,8 @@ class FreshRetail:
                 }
                 for way in OURS:
                     ours = by_name[f"{figure}: {way}"]
-                    error = float(ours.std(ddof=1) / np.sqrt(len(ours)))
                     found += [
-                        BoardRow(name, way, words, float(ours.mean()), error, len(ours), value, f"{by} (measured here)")
+                        BoardRow.of(name, way, words, ours, value, f"{by} (measured here)")
                         for by, value in simple.items()
                     ]
         return found
