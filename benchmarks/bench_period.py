@@ -66,7 +66,7 @@ def _period_profit(price: float, order: float, sold: float, lost: float, left: f
     return float(price * sold - costs.lost * lost - costs.holding * left - costs.order * order)
 
 
-PLAIN = {
+PLAIN: dict[Any, Any] = {
     economics.stocked: _stocked,
     economics.carried: _carried,
     economics.units_available: _units_available,
@@ -86,7 +86,7 @@ def written_out(function: Any, done: dict[Any, Any] | None = None) -> Any:
     for name in source.__code__.co_names:
         used = names.get(name)
         if isinstance(used, FunctionType) and used in PLAIN:
-            names[name] = numba.njit(PLAIN[used], inline="always")
+            names[name] = numba.njit(inline="always")(PLAIN[used])
         elif hasattr(used, "py_func"):
             names[name] = written_out(used, done)
     again = FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)

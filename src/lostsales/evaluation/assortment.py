@@ -27,7 +27,7 @@ LEAST_UNITS = 4  # fewest for an interval and folds
 FOLDS = 5  # of units, for the cross-fitted gain of a choice
 FALSE_SHARE = 0.025  # of the products called proven that are expected not to be; the one-sided level of an interval
 TINY = 1e-12  # against division by 0
-MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be judged on its own
+MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be evaluated alone
 NO_PROOF = "no proven gain"
 KEEP_UNTIL_PROVED = "keep the current practice for all products until a pilot has proved the gain"
 NO_CALENDAR = "periods are plain numbers, so figures are per period: with dates they would be per week and year"
@@ -43,7 +43,7 @@ def amount(money: float, signed: bool = True) -> str:
 
 
 class Gain(NamedTuple):
-    """A gain that a verdict rests on."""
+    """A gain with its interval, and what it is over."""
 
     interval: Interval
     over: str  # what it is over, such as "per week over all 20 products"
@@ -84,9 +84,9 @@ class ProductGain:
     """The gain of one product."""
 
     product: str
-    rows: int  # of the log that it is judged from
+    rows: int  # of the log that it is evaluated on
     earned: MoneyOver  # logged profit
-    gain: MoneyOver | None  # over the logged profit; None where it has rows in too few units to be judged
+    gain: MoneyOver | None  # over the logged profit; None where it has rows in too few units to be evaluated
     proven: bool  # above zero, also when allowing for the number of products
     chosen: bool  # the policy should decide for it
 
@@ -115,7 +115,7 @@ class AssortmentGain:
     Attributes
     ----------
     products : tuple of ProductGain
-        The greatest gain first, those that cannot be judged last.
+        The greatest gain first, those that cannot be evaluated last.
     earned : MoneyOver
         Logged profit of all products.
     total : MoneyOver
@@ -163,10 +163,10 @@ class AssortmentGain:
     @property
     def sentence(self) -> str:
         """The total gain and its interval in words."""
-        return judged_gain(self.total.period, self).sentence
+        return decisive_gain(self.total.period, self).sentence
 
 
-def judged_gain(gain: Interval, products: AssortmentGain | None) -> Gain:
+def decisive_gain(gain: Interval, products: AssortmentGain | None) -> Gain:
     """The gain that a verdict rests on: that of all products together where there are some."""
     if products is None:
         return Gain(gain, "per period")
@@ -204,30 +204,30 @@ def assortment_gain(
 ) -> AssortmentGain | None:
     """Gains from the logged profit of each product and that under a policy; `of_row` (rows,) is the unit of a row.
 
-    None where there are too few units to judge from.
+    None where there are too few units to evaluate on.
     """
     if units < LEAST_UNITS:
         return None
     products = log.products
     rows = np.bincount(of_row * len(products) + products.of_row, minlength=units * len(products))
     share = rows.reshape(units, -1) / products.counts()
-    judged = share.max(axis=0) <= MOST_SHARE
-    # What cannot be judged counts as no gain.
-    contributions = np.where(judged, profit.less(earned).contributions(share), 0.0)
-    shifts = np.where(judged, profit.less(earned).shifts, 0.0)
+    evaluated = share.max(axis=0) <= MOST_SHARE
+    # What cannot be evaluated counts as no gain.
+    contributions = np.where(evaluated, profit.less(earned).contributions(share), 0.0)
+    shifts = np.where(evaluated, profit.less(earned).shifts, 0.0)
     present = (share > 0).sum(axis=0)
     proven = np.zeros(len(products), dtype=bool)
-    proven[judged] = proven_products(contributions[:, judged], shifts[:, judged], present[judged])
+    proven[evaluated] = proven_products(contributions[:, evaluated], shifts[:, evaluated], present[evaluated])
     weekly = periods_a_week(log)
     every = _Totals(contributions, shifts, weekly, products_in_log)
-    chosen, gain = every.choice(judged)
+    chosen, gain = every.choice(evaluated)
     logged = _Totals(earned.contributions(share), earned.shifts, weekly, products_in_log)
     gains = [
         ProductGain(
             product=str(products.names[each]),
             rows=int(rows.reshape(units, -1)[:, each].sum()),
             earned=logged.of_product(each, int(present[each])),
-            gain=every.of_product(each, int(present[each])) if judged[each] else None,
+            gain=every.of_product(each, int(present[each])) if evaluated[each] else None,
             proven=bool(proven[each]),
             chosen=bool(chosen[each]),
         )
@@ -241,7 +241,7 @@ def assortment_gain(
         choice=_choice(gains, gain, products_in_log, log.problem.format.currency),
         products_in_log=products_in_log,
         currency=log.problem.format.currency,
-        notes=_notes(log, products, judged, weekly, products_in_log),
+        notes=_notes(log, products, evaluated, weekly, products_in_log),
     )
 
 
@@ -275,16 +275,16 @@ class _Totals:
         error = margin(float(np.sqrt(drawn * (1 - drawn / of_all))) * spread)
         return Interval.around(found.value, float(np.hypot(found.reach, error))).times(of_all / drawn)
 
-    def choice(self, judged: Bools) -> tuple[Bools, MoneyOver]:
+    def choice(self, evaluated: Bools) -> tuple[Bools, MoneyOver]:
         """All products or the best of them, whichever has the greater lower bound above zero, and their gain."""
-        ones = np.ones(len(judged))
-        chosen = choose_products(self.contributions, self.shifts) & judged
-        gains = [(chosen, self._cross_fitted(chosen, ones)), (judged, self._sum(ones))]
+        ones = np.ones(len(evaluated))
+        chosen = choose_products(self.contributions, self.shifts) & evaluated
+        gains = [(chosen, self._cross_fitted(chosen, ones)), (evaluated, self._sum(ones))]
         best, gain = max(gains, key=lambda each: each[1].low)
         if gain.low <= 0 or not best.any():
             nothing = Interval(0.0, 0.0, 0.0)
-            return np.zeros_like(judged), _over(nothing, None if self.weekly is None else nothing)
-        if best is judged:
+            return np.zeros_like(evaluated), _over(nothing, None if self.weekly is None else nothing)
+        if best is evaluated:
             return best, self.total
         return best, _over(gain, None if self.weekly is None else self._cross_fitted(chosen, self.weekly))
 
@@ -309,12 +309,12 @@ def _choice(gains: list[ProductGain], gain: MoneyOver, in_log: int, currency: st
 
 
 def _notes(
-    log: SalesLog, products: Products, judged: Bools, weekly: Floats | None, products_in_log: int
+    log: SalesLog, products: Products, evaluated: Bools, weekly: Floats | None, products_in_log: int
 ) -> tuple[str, ...]:
     notes = [NO_CALENDAR] if weekly is None else []
     if products_in_log > len(products):
         notes.append(f"totals are scaled up from {len(products):,} of {products_in_log:,} products, drawn at random")
-    if short := int(np.count_nonzero(~judged)):
+    if short := int(np.count_nonzero(~evaluated)):
         notes.append(f"products with too few rows to be evaluated: {short:,}; their gain is treated as 0")
     if gone := int(np.count_nonzero(~on_sale(log, products))):
         notes.append(f"products that were no longer sold at the end of the log: {gone:,}; totals count them")

@@ -1,4 +1,4 @@
-"""`back_test`: a method that learns from the past and is judged by what came later, at several moments of a log."""
+"""`back_test`: a method that learns from the past and is evaluated on later periods, at several moments of a log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -120,7 +120,7 @@ def back_test(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> BackTest:
-    """Learn from the past, judge by what came later, and set the claim against the outcome, window by window.
+    """Learn from the past, evaluate on what came later, and set the claim against the outcome, window by window.
 
     The last half of the periods is split into windows. Before each, the method learns from all that went before, and
     its gain is estimated from the same rows: the claim. Then it is estimated from the window alone: the outcome.
@@ -137,7 +137,7 @@ def back_test(
     seed : int
         The same seed gives the same answer, on any number of workers.
     quick : bool
-        Quick settings of the method, and fewer rows to judge from.
+        Quick settings of the method, and fewer rows to evaluate on.
     workers : int, optional
         Threads; by default those of the machine, at most four.
     progress : callable, optional

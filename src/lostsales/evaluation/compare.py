@@ -11,7 +11,7 @@ from lostsales.data.progress import Progress, stages
 from lostsales.data.splits import FOLDS
 from lostsales.demand.audit.behaviour import PriceSetting
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.assortment import AssortmentGain, judged_gain
+from lostsales.evaluation.assortment import AssortmentGain, decisive_gain
 from lostsales.evaluation.concerns import log_concerns
 from lostsales.evaluation.cross_fitted import fit_folds, folds_of
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
@@ -50,7 +50,7 @@ class ComparedMethod:
     @property
     def advice(self) -> Advice:
         """Advice by the gain and the concerns."""
-        return advice(None if self.gain is None else judged_gain(self.gain, self.assortment).interval, self.concerns)
+        return advice(None if self.gain is None else decisive_gain(self.gain, self.assortment).interval, self.concerns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +151,9 @@ def compare(
     settings : dict, optional
         Settings by the name of a method.
     rows : int, optional
-        The most rows to judge from, by default 20,000: of a larger log some series are drawn, and long ones cut.
+        The most rows to evaluate on, by default 20,000: of a larger log some series are drawn, and long ones cut.
     quick : bool
-        Judge from at most 5,000 rows, with fewer folds, units and episodes, and quick settings of the methods.
+        Evaluate on at most 5,000 rows, with fewer folds, units and episodes, and quick settings of the methods.
     workers : int, optional
         Threads; by default those of the machine, at most four.
     progress : callable, optional
@@ -345,7 +345,7 @@ def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...])
         for each in candidates:
             if each.gain is None or each.advice != wanted or (wanted == "deploy" and each.assortment is not None):
                 continue
-            figures = judged_gain(each.gain, each.assortment).figures
+            figures = decisive_gain(each.gain, each.assortment).figures
             if wanted == "deploy":
                 return "deploy", each.method, f"deploy {each.method}: a proven gain, {figures}"
             doubt = withheld or texts(each.concerns, "amber") or f"its gain is not proven, {figures}"

@@ -17,7 +17,7 @@ from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, PART
 from lostsales.evaluation.prepared_log import MOST_UNITS, QUICK_UNITS
 from lostsales.learn.learner import Learner
 
-LEAST_ROWS = 1_000  # to judge from, however little memory there is
+LEAST_ROWS = 1_000  # to evaluate on, however little memory there is
 FILLED_DRAW = 1.1e-7  # seconds of a draw of a row whose lost sales are filled
 DECISION = 2.0e-5  # seconds of a decision of a replayed episode
 REFIT = 0.35  # of a fit from nothing: a law without one unit starts at the law of all

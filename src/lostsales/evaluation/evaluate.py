@@ -50,9 +50,9 @@ def evaluate(
     seed : int
         The same seed gives the same answer, on any number of workers.
     rows : int, optional
-        The most rows to judge from, by default 40,000: of a larger log some series are drawn, and long ones cut.
+        The most rows to evaluate on, by default 40,000: of a larger log some series are drawn, and long ones cut.
     quick : bool
-        Judge from at most 5,000 rows, with fewer units and episodes.
+        Evaluate on at most 5,000 rows, with fewer units and episodes.
     workers : int, optional
         Threads; by default those of the machine, at most four.
     progress : callable, optional
@@ -101,7 +101,7 @@ def evaluate(
 def prepare(
     log: SalesLog, seed: int = 0, progress: Progress | None = None, rows: int | None = None, quick: bool = False
 ) -> tuple[PreparedLog, tuple[str, ...]]:
-    """A log, or the part of it that is judged from, prepared for every policy, and notes for its readers."""
+    """A log, or the part of it that policies are evaluated on, prepared for every policy, and notes for its readers."""
     check_log(log)
     most = (QUICK_ROWS if quick else EVALUATED_ROWS) if rows is None else rows
     if most < 1:

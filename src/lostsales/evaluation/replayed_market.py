@@ -71,7 +71,7 @@ class ReplayedMarket:
         return self.evidence.rows[self.row]
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
-        """As the log was."""
+        """Open as the log did."""
         log, rows = self.log, self.log_rows
         pipeline = None if log.pipeline is None else log.pipeline[rows]
         phase = log.problem.supply.order_phase(log.period[rows])
@@ -96,7 +96,7 @@ class ReplayedMarket:
         return law.demand(mean + law.spread_of(mean, law.effects.spread[series], scale) * drawn, scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
-        """Those of the rows that follow."""
+        """Features of the rows that follow."""
         self.row = self.following[self.row, rng.integers(0, self.following.shape[1], len(self.row))]
         return self._features()
 

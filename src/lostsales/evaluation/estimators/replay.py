@@ -155,7 +155,7 @@ class ReplayMarket:
         return law.demand(law.quantile(periods.uniform[period], mean, spread, scale), scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
-        """Those of the log's next row."""
+        """Features of the log's next row."""
         self.period += 1
         return self._features(min(self.period, len(self.periods.row) - 1))
 
@@ -193,7 +193,7 @@ class StackedMarkets:
         return np.concatenate([each.demand(period, features, own, last, rng) for each, own, last in parts])
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:
-        """Those of each."""
+        """Next features of each market."""
         parts = zip(self.markets, self._split(price), strict=True)
         return _side_by_side([each.next_features(features, own, rng) for each, own in parts])
 

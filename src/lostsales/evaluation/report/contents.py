@@ -149,8 +149,8 @@ def report_contents(
     )
     prepared, notes = prepare(log, seed, preparing)
     task = EvaluationTask.of(policy, prepared, horizon, seed)
-    judged, held_out, in_sample_reason = _held_out(policy, log, prepared, seed, refitting)
-    evaluation = evaluate_on(judged, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
+    cross_fitted, held_out, in_sample_reason = _held_out(policy, log, prepared, seed, refitting)
+    evaluation = evaluate_on(cross_fitted, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
     model = None if prepared.laws is None else prepared.laws.model
     runs = prepared.runs
     depth, is_observed = runs.depth[task.rows], runs.observed.is_observed[task.rows]

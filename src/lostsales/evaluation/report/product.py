@@ -40,7 +40,7 @@ class ProductRange:
 
 
 def rows_of_product(recent: RecentRows, name: str) -> Ints:
-    """Its rows in the log, since the last hole; none where the log does not have it."""
+    """Rows of a product in the log, since the last hole; none where the log does not have it."""
     last = recent.newest.get(name)
     if last is None:
         return np.zeros(0, dtype=np.int64)

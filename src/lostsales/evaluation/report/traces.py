@@ -38,7 +38,7 @@ class Trace:
     on_order: Floats | None = None  # units on the way when the period opens, None where orders take a period at most
 
     def last(self, periods: int) -> "Trace":
-        """Its last periods."""
+        """The last periods of the trace."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
         whole = ("name",) if self.on_order is not None else ("name", "on_order")
         return Trace(**{name: each if name in whole else each[-periods:] for name, each in columns.items()})

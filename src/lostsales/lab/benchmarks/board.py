@@ -50,7 +50,7 @@ class Part(Protocol):
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         ...
 
     @property

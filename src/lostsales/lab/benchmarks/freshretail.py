@@ -43,7 +43,7 @@ class CutRun:
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         return f"{self.cutting}-{self.seed}"
 
     @property

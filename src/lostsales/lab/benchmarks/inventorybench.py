@@ -45,7 +45,7 @@ class BatchRun:
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         return f"{self.batch.kind}-{self.batch.lead}-{'sales' if self.sales_only else 'demand'}"
 
     @property

@@ -68,7 +68,7 @@ class Case:
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         return f"{self.law}-lead-{self.lead_time}-lost-{self.lost}"
 
     @property

@@ -74,7 +74,7 @@ class SolvedPolicy(ScenarioPolicy):
 
     @property
     def refusal(self) -> str | None:
-        """It knows the law of the scenario, not that of a shop."""
+        """Reason why it recommends nothing: it knows the law of a scenario, not that of a shop."""
         return "this policy can only be simulated: it does not explain its decisions"
 
     def demand_position(self, demand: Floats) -> Ints:
@@ -227,7 +227,7 @@ class PipelinePolicy(ScenarioPolicy):
 
     @property
     def refusal(self) -> str | None:
-        """It knows the law of the scenario, not that of a shop."""
+        """Reason why it recommends nothing: it knows the law of a scenario, not that of a shop."""
         return "this policy can only be simulated: it knows the demand distribution of a scenario, not that of a shop"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
