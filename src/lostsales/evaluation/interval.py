@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.confidence import margin, quantile
+from lostsales.data.confidence import margin, quantile, standard_error
 from lostsales.types import Floats
 
 # Contributions are skewed, so that more degrees of freedom would make intervals too narrow.
@@ -30,7 +30,7 @@ class Interval:
         """
         units = len(contributions)
         value = float(contributions.mean())
-        error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
+        error = standard_error(contributions) if units > 1 else np.inf
         degrees = degrees_of_freedom(units if present is None else present)
         return cls.around(value, margin(float(np.hypot(error, model_uncertainty)), degrees))
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lostsales.data.confidence import standard_error
 from lostsales.data.log import DecisionLog
 from lostsales.data.parallel import in_parallel
 from lostsales.data.splits import units_of
@@ -58,7 +59,7 @@ def own_error(task: EvaluationTask, profit: Callable[[EvaluationTask], float]) -
         return profit(task.on(drawn_log(prepared, law, behaviour, parts, seed), opens)) - truth
 
     errors = np.array(in_parallel(error, range(DRAWN_LOGS)))
-    return OwnError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(DRAWN_LOGS)))
+    return OwnError(float(errors.mean()), standard_error(errors))
 
 
 def drawn_periods(log: DecisionLog, evidence: Evidence, horizon: int, seed: int) -> ReplayPeriods:

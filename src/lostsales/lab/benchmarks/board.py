@@ -8,8 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
+from lostsales.data.confidence import standard_error
 from lostsales.data.journal import JournalFolder
 from lostsales.data.output_files import check_utf8
 from lostsales.data.progress import Progress
@@ -37,7 +36,7 @@ class BoardRow:
         cls, board: str, case: str, figure: str, values: Floats, published: float | None = None, by: str = ""
     ) -> "BoardRow":
         """The mean of a figure over instances, windows or logs, with its standard error."""
-        error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+        error = standard_error(values) if len(values) > 1 else None
         return cls(board, case, figure, float(values.mean()), error, len(values), published, by)
 
     def as_dict(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.data.confidence import margin
+from lostsales.data.confidence import margin, standard_error
 from lostsales.lab.experiments.design import REFERENCE, CellResult, Experiment
 from lostsales.types import Floats
 
@@ -32,7 +32,7 @@ class RunMean:
         mean = float(kept.mean()) if len(kept) else np.nan
         if len(kept) < 2:
             return cls(mean, np.nan, np.nan, np.nan, len(kept))
-        error = float(kept.std(ddof=1) / np.sqrt(len(kept)))
+        error = standard_error(kept)
         reach = margin(error, len(kept) - 1)
         return cls(mean, error, mean - reach, mean + reach, len(kept))
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator
 
+from lostsales.data.confidence import standard_error
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
@@ -256,7 +257,7 @@ def coverage(study: IntervalStudy, logs: list[EvaluatedLog], truth: tuple[float,
                     if gains
                     else np.nan,
                     error=mean,
-                    error_se=float(errors.std(ddof=1) / np.sqrt(count)) if count > 1 else np.nan,
+                    error_se=standard_error(errors),
                     width=float(np.mean([each.high - each.low for each in profits])) if profits else np.nan,
                     errs="" if not count or share >= WANTED else "too low" if mean < 0 else "too high",
                 )

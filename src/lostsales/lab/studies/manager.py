@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lostsales.data.confidence import standard_error
 from lostsales.data.parallel import single_threaded
 from lostsales.lab.studies.study import TRUTH_SEED, ManagerLogs, seed_of
 from lostsales.learn.fit import fit_counted, learner_of
@@ -83,7 +84,7 @@ class ManagerStudy(ManagerLogs[LearnedFromLog]):
         return LearnedFromLog(
             number=key,
             manager=earns,
-            log_error=float(by_series.std(ddof=1) / np.sqrt(self.series)),
+            log_error=standard_error(by_series),
             log_stock=float((log.stock + log.order).max()),
             profit=profit,
             stock=stock,
@@ -99,13 +100,12 @@ def manager_table(study: ManagerStudy, outcomes: Sequence[LearnedFromLog]) -> li
     for method in study.methods:
         profit = np.array([each.profit[method] for each in outcomes])
         stock = np.array([each.stock[method] for each in outcomes])
-        spread = float(profit.std(ddof=1) / np.sqrt(len(profit))) if len(profit) > 1 else np.nan
         table.append(
             MethodTable(
                 method=method,
                 logs=len(outcomes),
                 profit=float(profit.mean()),
-                profit_error=spread,
+                profit_error=standard_error(profit),
                 gain=float((profit - manager).mean()),
                 worst_gain=float((profit - manager).min()),
                 above=float((profit >= manager).mean()),
