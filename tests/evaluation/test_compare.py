@@ -9,7 +9,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.compare import Comparison, compare
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.promise.advice import KEEP_CURRENT
@@ -122,17 +122,6 @@ def test_a_stock_off_its_balance_leads_to_no_choice_whatever_the_figures(found: 
     finding = "the stock of the log does not follow its balance in 99.0% of rows (it would if pigs fly)"
     assert withheld.sentence == f"{KEEP_CURRENT}: the gain of no method can be determined, as {finding}"
     assert broken.notes.balance_warning in withheld.notes
-
-
-def test_invalid_arguments_raise() -> None:
-    with pytest.raises(SettingError, match="no method 'guess'"):
-        compare(small_log("steady", 6), ("guess",))
-    with pytest.raises(SettingError, match="a method is a name or settings such as Planner"):
-        compare(small_log("steady", 6), [3])  # type: ignore[list-item]
-    with pytest.raises(SettingError, match="at least one method"):
-        compare(small_log("steady", 6), ())
-    with pytest.raises(SettingError, match="no estimator 'guess'"):
-        compare(small_log("steady", 6), ("base-stock",), estimator="guess")
 
 
 class Failing(Newsvendor):

@@ -84,11 +84,7 @@ def test_an_interval_without_an_end_is_read_again() -> None:
     assert (found.value, np.isnan(found.low), np.isnan(found.high)) == (1.0, True, True)
 
 
-def test_bad_requests_are_refused() -> None:
-    with pytest.raises(SettingError, match="at least 1"):
-        IntervalStudy(scenario("nonlinear"), replications=0)
-    with pytest.raises(SettingError, match="no estimator 'guess'"):
-        IntervalStudy(scenario("nonlinear"), estimators=("guess",))
+def test_a_number_of_workers_below_1_is_refused() -> None:
     with pytest.raises(SettingError, match="workers"):
         study().run(workers=0)
 

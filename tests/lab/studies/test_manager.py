@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import LostSalesError
 from lostsales.lab.studies.manager import LearnedFromLog, ManagerStudy, manager_table
 from lostsales.policy.view import View
 from lostsales.simulation.manager_policy import ManagerPolicy
@@ -44,13 +44,6 @@ def test_it_resumes_from_its_journal_and_refuses_that_of_another_study(tmp_path:
     journal.write_text("[]")
     with pytest.raises(LostSalesError, match="not the file of a study of managers' logs"):
         study.run(journal)
-
-
-def test_what_cannot_be_studied_is_refused() -> None:
-    with pytest.raises(SettingError, match="series at least 2"):
-        ManagerStudy(SHOP, series=1)
-    with pytest.raises(SettingError, match="steady has no manager"):
-        ManagerStudy(Scenario.load("steady"))
 
 
 def test_a_share_of_the_orders_strays() -> None:
