@@ -24,7 +24,7 @@ from lostsales.types import Floats, Ints
 
 MOST_ROWS = 1_000  # from which distributions are learned, in blocks of ...
 BLOCK_ROWS = 50  # ... so many periods of a series
-BANDWIDTHS = (1.0, 0.5, 0.25)
+BANDWIDTHS = (1.0, 0.5, 0.25)  # candidates, of which held-out rows choose
 MEANS = tuple(each for each in aligning_families("learn") if each.mean == "linear")
 SIMILAR = 5  # rows, of which one goes on where a series ends
 

@@ -23,7 +23,7 @@ from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rollout import play
 from lostsales.types import Floats
 
-EPISODES = 200
+EPISODES = 200  # rolled out; enough for a regression on SAMPLED periods of each
 SAMPLED = 20  # periods from which returns are taken
 BEYOND = 0.1  # of the value lies beyond the periods that follow each of them, which are at least and at most so many
 LEAST_AHEAD, MOST_AHEAD = 20, 100

@@ -25,7 +25,7 @@ from lostsales.types import Floats, Ints
 
 MOST_LANDMARK_ROWS = 1_000  # rows from which landmarks are chosen
 MOST_RAISES = 8  # of the ridge, if the backward iteration diverges
-KERNEL = Kernel(kind="rbf", coefficient=0.1)
+KERNEL = Kernel(kind="rbf", coefficient=0.1)  # the default coefficient of kernels
 
 
 @dataclass(frozen=True)

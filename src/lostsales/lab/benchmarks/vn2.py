@@ -22,8 +22,8 @@ from lostsales.learn.lookahead.order_loops import Situation
 from lostsales.learn.lookahead.orders import Search, find_orders, terms_of
 from lostsales.types import Floats
 
-WEEKS, ORDERED = 8, 6
-COSTS = UnitCosts(lost=1.0, order=0.0, holding=0.2)
+WEEKS, ORDERED = 8, 6  # of the challenge, and those before which an order is placed
+COSTS = UnitCosts(lost=1.0, order=0.0, holding=0.2)  # of the challenge
 WINDOWS, APART = 12, 4  # windows over the last year, and weeks between them
 LEAST_HISTORY = 60  # weeks before a window
 WARM_UP = 10  # weeks in which the official rule brings stock and pipeline to where a window starts

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from lostsales.data.economics import truncates
 from lostsales.data.progress import Progress
-from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments
+from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments, widest_belief
 from lostsales.lab.exact.chains import refuse_large
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
 from lostsales.lab.exact.oracle import after_observed, after_truncation
@@ -172,18 +172,6 @@ class BeliefModel:
         risk[..., ~allowed] = np.inf
         least = risk.min(axis=(2, 4), keepdims=True)
         return np.asarray(risk <= np.where(least <= SAFE, SAFE, least))
-
-
-def widest_belief(pmf: Floats, periods: int) -> float:
-    """Standard deviation of the belief that an observed demand reaches over the longest run; `pmf` is (f, p, d, D)."""
-    demands = pmf.shape[3]
-    law = np.eye(demands)[demands // 2]
-    demand = np.arange(demands)
-    for _ in range(periods):
-        law = np.einsum("d,fpdD->fpD", law, pmf).reshape(-1, len(law))
-        spread = np.sqrt(np.maximum(law @ demand**2 - (law @ demand) ** 2, 0.0))
-        law = law[np.argmax(spread)]
-    return max(float(spread.max()), 0.5)
 
 
 def solve_pi_star(belief_model: BeliefModel, criterion: Criterion, progress: Progress | None = None) -> ProgramSolution:

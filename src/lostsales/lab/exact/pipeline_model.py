@@ -9,10 +9,9 @@ import numpy as np
 from lostsales.data.economics import StockFlow, advanced, order_cost, order_room, sales_profit
 from lostsales.data.supply import Supply
 from lostsales.errors import SettingError
-from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments
+from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments, widest_belief
 from lostsales.lab.exact.chains import Chain, feature_chain, refuse_large
 from lostsales.lab.exact.finite_model import COUNT_TAIL, Resolution, most_demand, refuse_fractions
-from lostsales.lab.exact.pi_star import widest_belief
 from lostsales.lab.exact.pipeline_loops import Tables
 from lostsales.lab.exact.pmf import demand_pmf, opening_pmf, opening_stocks, scenario_laws
 from lostsales.policy.action_grid import ActionGrid

@@ -73,7 +73,8 @@ def solve_pipeline(
 
 def average_profit(model: PipelineModel, action: Array) -> float:
     """Average profit a period of given actions (depths, f, d, y, s), from any state."""
-    return average_of(_Sweeps(model, 1.0).program, tuple(action))
+    sweeps = _Sweeps(model, 1.0)
+    return average_of(sweeps.evaluated, sweeps.program.zero, tuple(action), PRECISION)
 
 
 def _opened(sweeps: _Sweeps, actions: list[Actions], after: Values, first_row: bool) -> PipelineSolution:

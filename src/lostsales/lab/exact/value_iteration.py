@@ -18,6 +18,7 @@ DAMPING = 0.9  # of sweeps for the average: without it values of a cycle would n
 Values = tuple[Floats, ...]  # one array a layer of states
 Actions = tuple[Array, ...]
 Backup = Callable[[Values], tuple[Values, Actions]]
+Evaluate = Callable[[Values, Actions], Values]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Program(NamedTuple):
 
     zero: Values
     backup: Backup
-    evaluate: Callable[[Values, Actions], Values] | None = None
+    evaluate: Evaluate | None = None
     precision: float = PRECISION
     keeps_values: bool = False  # of every period of a horizon, not of the first two alone
 
@@ -105,21 +106,22 @@ def _stationary(program: Program, criterion: Criterion, progress: Progress | Non
         if progress:
             decades_a_sweep = max(log(at_first / spread) / done, 1e-3)
             progress(done, done + ceil(log(spread / (program.precision * at_first)) / decades_a_sweep))
-        for _ in range(SWEEPS if program.evaluate else 0):
-            new = program.evaluate(value, action)  # type: ignore[misc]
-            value = _damped(value, new) if average else new
+        if program.evaluate is not None:
+            for _ in range(SWEEPS):
+                new = program.evaluate(value, action)
+                value = _damped(value, new) if average else new
         if average:
             value = _relative(value)
 
 
-def average_of(program: Program, action: Actions) -> float:
+def average_of(evaluate: Evaluate, zero: Values, action: Actions, precision: float) -> float:
     """Average profit a period of given actions, from any state."""
-    value, at_first = program.zero, 0.0
+    value, at_first = zero, 0.0
     while True:
-        new = program.evaluate(value, action)  # type: ignore[misc]
+        new = evaluate(value, action)
         low, high = _change(new, value)
         at_first = at_first or high - low
-        if high - low <= program.precision * max(at_first, 1e-9):
+        if high - low <= precision * max(at_first, 1e-9):
             return (low + high) / 2
         value = _relative(_damped(value, new))
 
