@@ -17,6 +17,7 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 
+SHARES = (1, 5)  # of the time, for the demand models and for the estimators; measured on `steady`
 QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"
 
 
@@ -84,7 +85,7 @@ def evaluate(
     checked_estimators(estimators)
     check_log(log)
     check_policy(policy, log, horizon, start_stock)  # before any work
-    preparing, estimating = stages(progress, (1, 1))
+    preparing, estimating = stages(progress, SHARES)
     with using_workers(workers):
         prepared, notes = prepare(log, seed, preparing, rows, quick)
         return evaluate_on(

@@ -7,9 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.reading import log_source, read_sales
-from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import plain_table, print_facts, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.demand.audit.audit import Audit
@@ -20,36 +19,25 @@ MOST_BARS = 10
 COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yellow", "not": "red", "skipped": "dim"}
 
 
+@reads_log
 def audit(
-    log: options.Log,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
+    log: LogInput,
     cap: Annotated[
         int | None,
         typer.Option(min=0, max=options.MOST, help="Maximum depth to learn (K); the paper's rule unless given."),
     ] = None,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
-    memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
     """Report what can be learned from a log: stock-out runs, censored demand, assumptions, what to collect next.
 
     Example: `lostsales audit log.parquet`
     """
-    from lostsales.data.parallel import current_workers
     from lostsales.demand.audit.audit import audit as run_audit
-    from lostsales.demand.costs import audit_cost
 
-    source = log_source(log, query)
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows)
-    seconds = expect("audit", audit_cost(sales), memory, FEWER_ROWS, current_workers())
-    with progress("auditing", seconds=seconds) as report:
+    sales = log.read("audit")
+    with progress("auditing") as report:
         found = run_audit(sales, cap=cap, progress=report)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_audit(str(source), found)
+    show(as_json, found.as_json, lambda: print_audit(str(log), found))
 
 
 def print_audit(name: str, audit: "Audit") -> None:

@@ -7,22 +7,19 @@ from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.reading import log_source, read_sales
-from lostsales.apps.console import print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.back_test import BackTest
 
 
+@reads_log
 def backtest(
-    log: options.Log,
+    log: LogInput,
     method: options.Method = "planner",
     windows: Annotated[int, typer.Option(min=1, max=100, help="Test windows in the last half of the log.")] = 3,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     seed: options.Seed = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     quick: options.Quick = False,
     workers: options.Workers = None,
     as_json: options.Json = False,
@@ -37,15 +34,11 @@ def backtest(
     from lostsales.learn.learner import LEARNERS
 
     LEARNERS.check(method)
-    source = log_source(log, query)
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="backtest")
+    sales = log.read_decisions("backtest")
     with progress("fitting and evaluating") as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = back_test(sales, method, windows=windows, seed=seed, quick=quick, workers=workers, progress=report)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_back_test(f"{method} on {source}, fitted before each window", found)
+    show(as_json, found.to_json, lambda: print_back_test(f"{method} on {log}, fitted before each window", found))
 
 
 def print_back_test(title: str, found: "BackTest") -> None:

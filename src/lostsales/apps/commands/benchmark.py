@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lostsales.apps.commands.options import Json
-from lostsales.apps.console import plain_table, print_json, progress, screen
+from lostsales.apps.console import plain_table, progress, screen, show
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -58,13 +58,10 @@ def benchmark(
     from lostsales.lab.benchmarks.boards import open_board
 
     board = open_board(name.value, data)
-    with progress(f"running {name.value}", window=600) as report:
+    with progress(f"running {name.value}") as report:
         rows = run_board(board, out, report)
     written = write_board(board, rows, out)
-    if as_json:
-        print_json(to_json(board, rows, written))
-    else:
-        print_board(board, rows, written)
+    show(as_json, lambda: to_json(board, rows, written), lambda: print_board(board, rows, written))
 
 
 def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> None:

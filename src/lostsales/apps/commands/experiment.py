@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands.options import MOST, MOST_SEED, MOST_WORKERS, Json, names, whole_numbers
-from lostsales.apps.console import plain_table, print_json, progress, screen
+from lostsales.apps.console import plain_table, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.lab.experiments.against_published import PublishedDifference
@@ -97,14 +97,11 @@ def experiment(
         seed=seed,
     )
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
-    with progress("learning and testing", window=600) as report:
+    with progress("learning and testing") as report:
         finished = run_experiment(asked, out, WORKERS if workers is None else workers, report, ppo)
     results = ExperimentResults(asked, finished)
     written = write_outcome(results, out)
-    if as_json:
-        print_json(to_json(results, out))
-    else:
-        print_outcome(results, out, written)
+    show(as_json, lambda: to_json(results, out), lambda: print_outcome(results, out, written))
 
 
 def write_outcome(results: "ExperimentResults", folder: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from lostsales.apps.commands.options import (
     RayAddress,
     names,
 )
-from lostsales.apps.console import print_json, progress
+from lostsales.apps.console import progress, show
 from lostsales.errors import LostSalesError
 
 
@@ -83,7 +83,7 @@ def fleet_fit(
     learner = checked_json(LEARNERS.get(method), keys | ({} if seed is None else {"seed": seed}), f"method {method}")
     engine = engine_of(workers, ray)
     try:
-        with progress("learning", window=600, unit="products") as report:
+        with progress("learning", unit="products") as report:
             fit_fleet(
                 source,
                 out,
@@ -101,7 +101,4 @@ def fleet_fit(
     except KeyboardInterrupt:
         raise LostSalesError("stopped; the same command resumes from the finished shards") from None
     found = status_of(out)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_status(found)
+    show(as_json, found.as_json, lambda: print_status(found))

@@ -16,7 +16,7 @@ from lostsales.apps.commands.options import (
     StoreFolder,
     VersionName,
 )
-from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+from lostsales.apps.console import plain_table, print_facts, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
@@ -48,12 +48,9 @@ def fleet_audit(
     from lostsales.apps.fleet.store import Store
 
     fleet, engine = Fleet.open(store, version), engine_of(workers, ray)
-    with Store.at(store).lock(), progress("auditing", window=600, unit="products") as report:
+    with Store.at(store).lock(), progress("auditing", unit="products") as report:
         found = audit_fleet(fleet, engine, report)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_fleet_audit(f"Fleet in {store}, version {fleet.name}", found)
+    show(as_json, found.as_json, lambda: print_fleet_audit(f"Fleet in {store}, version {fleet.name}", found))
 
 
 def fleet_compare(
@@ -82,12 +79,15 @@ def fleet_compare(
 
     fleet, engine = Fleet.open(store, version), engine_of(workers, ray)
     drawn = None if everything else products
-    with Store.at(store).lock(), progress("fitting and evaluating", window=600, unit="products") as report:
+    with Store.at(store).lock(), progress("fitting and evaluating", unit="products") as report:
         found = compare_fleet(fleet, engine, report, products=drawn, quick=quick, seed=seed)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_fleet_comparison(f"{found.method} in {store}, version {fleet.name}", found, fleet.problem.format.currency)
+    show(
+        as_json,
+        found.as_json,
+        lambda: print_fleet_comparison(
+            f"{found.method} in {store}, version {fleet.name}", found, fleet.problem.format.currency
+        ),
+    )
 
 
 def fleet_report(
@@ -115,7 +115,7 @@ def fleet_report(
     fleet = Fleet.open(store, version)
     audit = known_audit(fleet)
     if audit is None:
-        with Store.at(store).lock(), progress("auditing", window=600, unit="products") as report:
+        with Store.at(store).lock(), progress("auditing", unit="products") as report:
             audit = audit_fleet(fleet, engine_of(workers, None), report)
     command = f"lostsales fleet report {store} --out {out}{' --quick' if quick else ''}"
     write_report(fleet, audit, known_comparison(fleet, quick, seed), out, command)

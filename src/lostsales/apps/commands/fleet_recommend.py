@@ -7,7 +7,7 @@ import typer
 
 from lostsales.apps.commands.options import Json, Processes, StoreFolder, VersionName
 from lostsales.apps.commands.recommend import print_recommendation
-from lostsales.apps.console import print_json, progress
+from lostsales.apps.console import progress, show
 from lostsales.apps.tables import json_rows, write_result
 
 
@@ -43,7 +43,8 @@ def fleet_recommend(
         found = recommend_fleet(Fleet.open(store, version), recent, today, engine_of(workers, None), report)
         if out is not None:
             write_result(found, out)
-    if as_json:
-        print_json({"recommendations": json_rows(found)})
-    else:
-        print_recommendation(f"Today by {store}", found, out)
+    show(
+        as_json,
+        lambda: {"recommendations": json_rows(found)},
+        lambda: print_recommendation(f"Today by {store}", found, out),
+    )

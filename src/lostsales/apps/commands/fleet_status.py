@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import Json, StoreFolder
-from lostsales.apps.console import plain_table, print_facts, print_json, screen
+from lostsales.apps.console import plain_table, print_facts, screen, show
 
 if TYPE_CHECKING:
     from lostsales.apps.fleet.status import FleetStatus
@@ -22,10 +22,7 @@ def fleet_status(store: StoreFolder, as_json: Json = False) -> None:
     from lostsales.apps.fleet.status import status_of
 
     found = status_of(store)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_status(found)
+    show(as_json, found.as_json, lambda: print_status(found))
 
 
 def fleet_activate(

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands.options import Json, Log, Query
-from lostsales.apps.commands.reading import log_source
+from lostsales.apps.commands.reading import rows_source
 from lostsales.apps.console import print_facts, print_json, progress, screen
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def init(
     from lostsales.data.proposal.propose import propose
     from lostsales.data.proposal.target import problem_target, write_problem
 
-    source = log_source(log, query)
+    source = rows_source(log, query)
     target = None if out == Path("-") else problem_target(source, out, force)
     with progress("reading the table"):
         proposal = propose(source)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.options import Json
-from lostsales.apps.console import print_json, screen
+from lostsales.apps.console import print_json, screen, show
 
 KeyFile = Annotated[Path, typer.Option("--keys", help="The file of keys.")]
 
@@ -86,7 +86,8 @@ def revoke(
     from lostsales.apps.service.keys import revoke_key
 
     key = revoke_key(file, name)
-    if as_json:
-        print_json({"revoked": key.id, "name": key.name})
-    else:
-        screen.print(f"Revoked {key.name} ({key.id}).", markup=False, highlight=False)
+    show(
+        as_json,
+        lambda: {"revoked": key.id, "name": key.name},
+        lambda: screen.print(f"Revoked {key.name} ({key.id}).", markup=False, highlight=False),
+    )

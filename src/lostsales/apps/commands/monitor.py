@@ -7,8 +7,8 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.reading import log_files, log_source, read_sales
-from lostsales.apps.console import plain_table, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import plain_table, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.pilot.monitoring import Monitoring
@@ -19,12 +19,11 @@ DRIFT_CODE = 13
 MOST_LINES = 10
 
 
+@reads_log
 def monitor(
     pilot: Annotated[Path, typer.Argument(help="A pilot that `lostsales pilot` wrote.")],
-    log: options.Log,
+    log: LogInput,
     out: Annotated[Path | None, typer.Option(help="Also write a page for a manager (.html).")] = None,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     exit_code: Annotated[
         bool,
         typer.Option(
@@ -34,8 +33,6 @@ def monitor(
         ),
     ] = False,
     seed: options.Seed = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     as_json: options.Json = False,
 ) -> None:
     """Monitor a pilot by an anytime-valid test: the gain so far, whether to stop, and whether the market changed.
@@ -47,19 +44,19 @@ def monitor(
     from lostsales.evaluation.pilot.monitor import monitor as look
     from lostsales.evaluation.pilot.plan import Pilot
 
-    source = log_source(log, query)
     if out is not None:
-        check_page(out, (pilot, *log_files(source, problem)))
+        check_page(out, (pilot, *log.files))
     plan = Pilot.load(pilot)
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="monitor", others=(pilot, out))
+    sales = log.read_decisions("monitor", (pilot, out))
     with progress("estimating lost sales and the gain") as report:
         found = look(plan, sales, seed=seed, progress=report)
     if out is not None:
-        write_monitor_page(found, out, [("pilot", pilot), *(("log", each) for each in log_files(source, problem))])
-    if as_json:
-        print_json(found.to_json() | {"pilot": str(pilot), "page": None if out is None else str(out)})
-    else:
-        print_monitoring(f"{pilot} on {source}", found, out)
+        write_monitor_page(found, out, [("pilot", pilot), *(("log", each) for each in log.files)])
+    show(
+        as_json,
+        lambda: found.to_json() | {"pilot": str(pilot), "page": None if out is None else str(out)},
+        lambda: print_monitoring(f"{pilot} on {log}", found, out),
+    )
     if exit_code:
         code = EXIT_CODES[found.verdict]
         raise typer.Exit(DRIFT_CODE if code == 0 and found.alarms else code)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import Json, PolicyFile
-from lostsales.apps.commands.reading import log_source
-from lostsales.apps.console import print_json, screen
+from lostsales.apps.commands.reading import rows_source
+from lostsales.apps.console import screen, show
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def recommend(
     from lostsales.policy.file_format import load
     from lostsales.policy.recommendation import recommendation
 
-    open_rows = log_source(today, today_query)
-    closed_rows = None if recent is None else log_source(recent, recent_query)
+    open_rows = rows_source(today, today_query)
+    closed_rows = None if recent is None else rows_source(recent, recent_query)
     database = DatabaseAddress.of(out) if out is not None and is_address(out) else None
     file = Path(out) if out is not None and database is None else None
     if file is not None:
@@ -64,10 +64,13 @@ def recommend(
     if file is not None:
         write_result(found, file)
     added = None if database is None else _stored(found, policy, database, table, run)
-    if as_json:
-        print_json({"recommendations": json_rows(found)} | ({} if added is None else {"rows_added": added}))
-    else:
-        print_recommendation(f"Today by {policy}", found, file if database is None else f"{table} of {database}")
+    show(
+        as_json,
+        lambda: {"recommendations": json_rows(found)} | ({} if added is None else {"rows_added": added}),
+        lambda: print_recommendation(
+            f"Today by {policy}", found, file if database is None else f"{table} of {database}"
+        ),
+    )
 
 
 def _stored(found: "Recommendation", policy: Path, database: "DatabaseAddress", table: str, run: str | None) -> int:
@@ -98,8 +101,8 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
     figures = {names.price: exact(columns[names.price], prices), names.order: exact(columns[names.order])}
     free = columns.keys() - found.keys - {names.price, names.order}
     figures |= {
-        _said(name): show(columns[name])
-        for name, show in shown.items()
+        _said(name): text(columns[name])
+        for name, text in shown.items()
         if name in free and not np.isnan(columns[name]).all() and (name != "depth" or columns[name].any())
     }
     print_wide(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import MOST_EPISODES, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
-from lostsales.apps.console import print_facts, print_json, progress
+from lostsales.apps.console import print_facts, progress, show
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
@@ -61,10 +61,11 @@ def simulate(
                 write_tables(hidden_table)
             else:
                 write_log_with(log, out, hidden_table)
-    if as_json:
-        print_json(asdict(summary))
-    else:
-        print_simulation(f"{scenario} under {policy}", summary, shop.horizon, out, truth)
+    show(
+        as_json,
+        lambda: asdict(summary),
+        lambda: print_simulation(f"{scenario} under {policy}", summary, shop.horizon, out, truth),
+    )
 
 
 def print_simulation(

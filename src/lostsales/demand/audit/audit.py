@@ -123,7 +123,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
 
     """
     runs = find_runs(log, cap)
-    filling, losing = stages(progress, (1, 1))
+    filling, losing = stages(progress, (1, 6))  # of the time, measured on `steady`
     filled, sentence = _impute(log, runs, seed, filling)
     ends = run_ends(runs)
     balance, follows = _balance(log)

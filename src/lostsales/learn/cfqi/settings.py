@@ -5,12 +5,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator
 
-from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.tail import Tail
-from lostsales.learn.cfqi.cost import cfqi_cost
 from lostsales.learn.cfqi.iteration import BETA
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.policy import QPolicy
@@ -46,6 +44,7 @@ class CFQI(Learner):
     """
 
     method: ClassVar[str] = "c-fqi"
+    bytes_a_row: ClassVar[int] = 3_500
     one_ladder: ClassVar[bool] = True
     quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
@@ -119,10 +118,6 @@ class CFQI(Learner):
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
         return 0
-
-    def cost(self, log: SalesLog) -> Cost:
-        """Time and memory that `fit` is expected to take."""
-        return cfqi_cost(self, log)
 
     def runs(self, log: SalesLog) -> Runs:
         """The runs of stock-outs of a log as it learns from them."""

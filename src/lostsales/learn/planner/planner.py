@@ -5,7 +5,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
@@ -15,7 +14,6 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.arrivals import has_pipeline
-from lostsales.learn.planner.cost import planner_cost
 from lostsales.learn.planner.learn import LEAST_DISCOUNT, learn
 from lostsales.learn.planner.learn_levelled import learn_levelled
 from lostsales.learn.planner.levelled_policy import LevelledPolicy
@@ -75,6 +73,7 @@ class Planner(Learner):
     """
 
     method: ClassVar[str] = "planner"
+    bytes_a_row: ClassVar[int] = 2_000
     quick_settings: ClassVar[dict[str, Any]] = {
         "draws": 1,
         "families": (Family("linear", False), Family("linear", True), Family("kernel", False), Family("kernel", True)),
@@ -113,10 +112,6 @@ class Planner(Learner):
         """How many laws are planned on."""
         usual = 1 if has_pipeline(problem) else USUAL_LAWS
         return usual if self.draws is None else self.draws
-
-    def cost(self, log: SalesLog) -> Cost:
-        """Time and memory that `fit` is expected to take."""
-        return planner_cost(self, log)
 
     def left_out(self, log: SalesLog) -> dict[str, int]:
         """Rows of a log that are not learned from, by reason; last rows and every depth are.
