@@ -13,13 +13,9 @@ import numpy as np
 from lostsales.apps.fleet.store import Entry, Store, Version, checked_bytes, policy_shard
 from lostsales.data.labels import texts_of
 from lostsales.data.problem import Problem
-from lostsales.data.reading.cells import connect, fetched
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.files import execute
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.opening import parquet_rows
 from lostsales.data.reading.table import SomeRows, Table, open_table
-from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.file_format import load
@@ -73,14 +69,10 @@ class Fleet:
         """Problem of all products."""
         return self.version.problem
 
-    @cached_property
+    @property
     def products(self) -> dict[str, Array]:
         """Table of products: `series`, the attributes of `--by` as `by_...`, `shard` and `rows`."""
-        path = self.version.folder / "products.parquet"
-        with connect() as connection:
-            sql = parquet_rows((path,))
-            names = [name for name, *_ in execute(connection, str(path), f"DESCRIBE FROM {sql}").fetchall()]
-            return {name: fetched(connection, f"SELECT {identifier(name)} AS c FROM {sql}") for name in names}
+        return self.version.products
 
     @cached_property
     def entries(self) -> dict[int, Entry]:
