@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
 from threading import Timer
@@ -182,9 +182,37 @@ def print_facts(title: str, facts: list[tuple[str, str]]) -> None:
     screen.print(table)
 
 
-def plain_table(title: str, *columns: str) -> Table:
-    """A table without lines: words in the first column, numbers to the right in the others."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="cyan", pad_edge=False)
+def plain_table(title: str, *columns: str, words: Container[str] = ()) -> Table:
+    """A table without lines: the first column and those of `words` to the left, numbers to the right."""
+    table = Table(
+        title=title or None, title_justify="left", title_style="bold", box=None, header_style="cyan", pad_edge=False
+    )
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 else "right")
+        is_text = index == 0 or column in words
+        table.add_column(column, justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis")
     return table
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], words: Container[str] = ()
+) -> None:
+    """Print a table without lines; names of products and files are shown as they are."""
+    table = plain_table(title, *columns, words=words)
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    screen.print(table)
+
+
+def print_notes(lines: Iterable[str], soft_wrap: bool = False) -> None:
+    """Print a list; lines with paths and commands are not broken (`soft_wrap`)."""
+    for line in lines:
+        screen.print(Text(f"- {line}"), soft_wrap=soft_wrap)
+
+
+def sentence(text: str) -> str:
+    """Text with a capital letter and a full stop.
+
+    >>> sentence("no gain is proven")
+    'No gain is proven.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."

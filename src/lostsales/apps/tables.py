@@ -1,6 +1,6 @@
 """Tables of many rows and columns: as JSON, as files, and on a screen of any width, where no figure is cut."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -55,6 +55,16 @@ def key_texts(found: TableResult, most: int | None = None) -> Columns:
 
     shown = found.text_table
     return {name: [spelled(each) for each in shown[name][:most]] for name in found.keys}
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown, and an empty one.
+
+    >>> markdown_table(("a", "b"), [("1", "x|y")])
+    ['| a | b |', '| --- | --- |', '| 1 | x/y |', '']
+    """
+    lines = [head, ("---",) * len(head), *rows]
+    return [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines] + [""]
 
 
 def print_wide(title: str, keys: Columns, figures: Columns, texts: Columns) -> None:

@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import progress, screen, show
+from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.back_test import BackTest
@@ -46,20 +45,19 @@ def print_back_test(title: str, found: "BackTest") -> None:
     from lostsales.apps.gains import interval_text
 
     screen.print(Text(title, style="bold"))
-    table = Table(box=None, header_style="cyan")
-    for name in ("window", "rows", "predicted gain", "gain in the window", "earned before", "earned"):
-        table.add_column(name, justify="left" if name in ("window", "predicted gain") else "right")
+    rows = []
     for each in found.windows:
         if each.earned is not None:
             earned = f"{each.earned_before:.2f}", f"{each.earned:.2f}"
             gains = interval_text(each.claimed), interval_text(each.outcome)
-            table.add_row(f"{each.first} to {each.last}", f"{each.rows:,}", *gains, *earned)
-    screen.print(table)
-    for each in found.windows:
-        if each.reason is not None:
-            screen.print(Text(f"- {each.first} to {each.last} is not evaluated: {each.reason}"))
-    screen.print(
-        Text("- per period; 95 % intervals in brackets; predicted from the rows that the policy was fitted to")
+            rows.append((f"{each.first} to {each.last}", f"{each.rows:,}", *gains, *earned))
+    head = ("window", "rows", "predicted gain", "gain in the window", "earned before", "earned")
+    print_table("", head, rows, words=("predicted gain",))
+    print_notes(
+        f"{each.first} to {each.last} is not evaluated: {each.reason}"
+        for each in found.windows
+        if each.reason is not None
     )
+    print_notes(["per period; 95 % intervals in brackets; predicted from the rows that the policy was fitted to"])
     style = "bold" if found.verdict == "borne out" else "bold yellow"
-    screen.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style=style))
+    screen.print(Text(sentence(found.sentence), style=style))

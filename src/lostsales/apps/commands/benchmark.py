@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lostsales.apps.commands.options import Json
-from lostsales.apps.console import plain_table, progress, screen, show
+from lostsales.apps.console import print_table, progress, screen, show
+from lostsales.apps.tables import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -67,10 +68,7 @@ def benchmark(
 def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> None:
     """The table on a terminal."""
     for name, group in groupby(rows, key=lambda row: row.board):
-        table = plain_table(f"{board.name}: {name}", *HEAD)
-        for row in group:
-            table.add_row(*_cells(row))
-        screen.print(table)
+        print_table(f"{board.name}: {name}", HEAD, map(_cells, group))
         screen.print()
     screen.print(f"source: {board.source}", highlight=False, soft_wrap=True)
     screen.print(f"written: {', '.join(map(str, written))}", highlight=False, soft_wrap=True)
@@ -109,9 +107,7 @@ def write_board(board: "Board", rows: "list[BoardRow]", folder: Path) -> list[Pa
 def _markdown(board: "Board", rows: "list[BoardRow]") -> list[str]:
     lines = [f"# {board.name}", "", f"Source: {board.source}", ""]
     for name, group in groupby(rows, key=lambda row: row.board):
-        lines += [f"## {name}", "", f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
-        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(row))} |" for row in group]
-        lines.append("")
+        lines += [f"## {name}", "", *markdown_table(HEAD, map(_cells, group))]
     return lines
 
 

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, print_left_out, reads_log
-from lostsales.apps.console import progress, screen, show
+from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.compare import Comparison
@@ -91,52 +90,48 @@ def print_comparison(title: str, found: "Comparison", saved: Path | None) -> Non
     from lostsales.apps.gains import print_assortment, print_doubts
 
     screen.print(Text(title, style="bold"))
-    screen.print(_by_method(found) if all(each.assortment is None for each in found.candidates) else _by_total(found))
-    for each in found.candidates:
-        if each.reason is not None:
-            screen.print(Text(f"- {each.method} is not evaluated: {each.reason}"))
+    by_product = any(each.assortment is not None for each in found.candidates)
+    (_print_by_total if by_product else _print_by_method)(found)
+    print_notes(
+        f"{each.method} is not evaluated: {each.reason}" for each in found.candidates if each.reason is not None
+    )
     held_out = f"every policy is evaluated on rows that it was not fitted to ({found.held_out} held out)"
-    for line in (f"{found.estimand}; by {found.estimator}; {held_out}", *found.notes):
-        screen.print(Text(f"- {line}"))
+    print_notes((f"{found.estimand}; by {found.estimator}; {held_out}", *found.notes))
     named = next((each for each in found.candidates if each.method in (found.choice, found.to_try)), None)
     shown = found.candidates[0] if named is None else named
     print_doubts(shown.concerns or found.concerns, shown.sensitivity)
     if found.chosen is not None:
         screen.print()
         print_assortment(found.chosen)
-    screen.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"))
+    screen.print(Text(sentence(found.sentence), style="bold"))
     if saved is not None:
         screen.print(f"{found.choice}, fitted to the whole log, is saved in {saved}", soft_wrap=True)
         if found.chosen is not None and found.chosen.choice.kept:
             screen.print("recommend flags the products for which it should not decide")
 
 
-def _by_method(found: "Comparison") -> Table:
+def _print_by_method(found: "Comparison") -> None:
     from lostsales.apps.gains import interval_text
 
-    table = Table(box=None, header_style="cyan")
-    for name in ("method", "profit", "gain (95 % interval)", "behind the best"):
-        table.add_column(name, justify="right" if name == "profit" else "left")
-    table.add_row("current decisions", f"{found.earned.profit.value:.2f}", "", "")
+    rows = [("current decisions", f"{found.earned.profit.value:.2f}", "", "")]
     for each in found.candidates:
         if each.profit is not None:
             figures = f"{each.profit.value:.2f}", interval_text(each.gain), interval_text(each.behind)
-            table.add_row(each.method, *figures)
-    return table
+            rows.append((each.method, *figures))
+    head = ("method", "profit", "gain (95 % interval)", "behind the best")
+    print_table("", head, rows, words=head[2:])
 
 
-def _by_total(found: "Comparison") -> Table:
+def _print_by_total(found: "Comparison") -> None:
     """Gains over all products, and where each method decides only for those that are chosen for it."""
     from lostsales.apps.gains import money_text
 
     scored = [(each.method, each.assortment) for each in found.candidates if each.assortment is not None]
     over = scored[0][1].total.usual[1]
-    table = Table(box=None, header_style="cyan")
-    for name in ("method", f"gain {over}, all products", "decides for", f"gain {over} of these"):
-        table.add_column(name)
+    rows = []
     for method, each in scored:
         chosen = len(each.choice.products)
         of_these = money_text(each.choice.gain.usual[0]) if chosen else "-"
-        number = f"{chosen:,} of {len(each.products):,}"
-        table.add_row(method, Text(money_text(each.total.usual[0])), number, Text(of_these))
-    return table
+        rows.append((method, money_text(each.total.usual[0]), f"{chosen:,} of {len(each.products):,}", of_these))
+    head = ("method", f"gain {over}, all products", "decides for", f"gain {over} of these")
+    print_table("", head, rows, words=head)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_json, progress, screen
+from lostsales.apps.console import print_json, print_notes, print_table, progress, screen, sentence
 
 if TYPE_CHECKING:
     from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
@@ -111,27 +111,23 @@ def print_evaluation(title: str, evaluation: "Evaluation") -> None:
         refused = "refused: " if each.reason else ""
         notes += [f"{each.estimator}: {refused}{each.reason or each.overlap.sentence}"]
         notes += [f"{each.estimator}: {note}" for note in each.notes]
-    for line in notes:
-        screen.print(Text(f"- {line}"))
+    print_notes(notes)
     print_doubts(evaluation.concerns, None if best is None else best.sensitivity)
     if assortment is not None:
         screen.print()
         print_assortment(assortment)
         choice = assortment.choice.sentence
-        screen.print(Text(f"{choice[0].upper()}{choice[1:]}.", style="bold"))
+        screen.print(Text(sentence(choice), style="bold"))
     by = "" if evaluation.best is None else f"By {evaluation.best.estimator}: "
-    conclusion = f"{by}{evaluation.sentence}."
-    screen.print(Text(conclusion[0].upper() + conclusion[1:], style="bold"))
+    screen.print(Text(sentence(f"{by}{evaluation.sentence}"), style="bold"))
 
 
 def print_diagnostics(found: "Diagnostics") -> None:
     """The terms of the regret bound with their meaning and advice."""
-    table = Table(title="Terms of the regret bound", title_justify="left", title_style="bold", box=None)
-    for name in ("term", "value", "meaning", "advice"):
-        table.add_column(name, header_style="cyan", justify="right" if name == "value" else "left")
+    rows = []
     for each in found.items:
         values = [each.value] if each.by_depth is None else list(each.by_depth)
         figures = ", ".join("-" if value is None else f"{value:.3g}" for value in values)
         plug_in = " (plug-in)" if each.plug_in else ""
-        table.add_row(*(Text(text) for text in (each.title + plug_in, figures, each.meaning, each.advice)))
-    screen.print(table)
+        rows.append((each.title + plug_in, figures, each.meaning, each.advice))
+    print_table("Terms of the regret bound", ("term", "value", "meaning", "advice"), rows, words=("meaning", "advice"))

@@ -16,7 +16,7 @@ from lostsales.apps.commands.options import (
     StoreFolder,
     VersionName,
 )
-from lostsales.apps.console import plain_table, print_facts, progress, screen, show
+from lostsales.apps.console import print_facts, print_table, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
@@ -135,10 +135,11 @@ def print_fleet_audit(title: str, found: "FleetAudit") -> None:
             ("cash per period", number(found.cash or 0.0, 6)),
         ],
     )
-    groups = plain_table("By group", "group", "products", "cash per period", "stock-outs")
-    for name, each in list(found.by.items())[:MOST_GROUPS]:
-        groups.add_row(name, f"{each['products']:,.0f}", number(each["cash"], 5), f"{each['stockout_share']:.1%}")
-    screen.print(groups)
+    rows = (
+        (name, f"{each['products']:,.0f}", number(each["cash"], 5), f"{each['stockout_share']:.1%}")
+        for name, each in list(found.by.items())[:MOST_GROUPS]
+    )
+    print_table("By group", ("group", "products", "cash per period", "stock-outs"), rows)
     for heading, counts, unit in (
         ("Products that could not be fitted", found.failures, "products"),
         ("Balance equation of the stock", found.balance, "shards"),
@@ -146,10 +147,8 @@ def print_fleet_audit(title: str, found: "FleetAudit") -> None:
         ("What to collect next", found.advice, "shards"),
     ):
         if counts:
-            table = plain_table(heading, "", unit)
-            for text, count in list(counts.items())[:MOST_REASONS]:
-                table.add_row(text, f"{count:,}")
-            screen.print(table)
+            shown = ((text, f"{count:,}") for text, count in list(counts.items())[:MOST_REASONS])
+            print_table(heading, ("", unit), shown)
 
 
 def print_fleet_comparison(title: str, found: "FleetComparison", currency: str | None) -> None:
@@ -167,13 +166,11 @@ def print_fleet_comparison(title: str, found: "FleetComparison", currency: str |
             ("evaluated on", f"{total.shards_judged:,} of {total.shards:,} shards"),
         ],
     )
-    table = plain_table("By group", "group", "products", "gain per period", "95 % interval", "proven")
+    rows = []
     for name, each in list(found.by.items())[:MOST_GROUPS]:
-        low, high = number(each.gain.low), number(each.gain.high)
-        table.add_row(
-            name, f"{each.products:,}", number(each.gain.value), f"{low} to {high}", f"{each.proven_share:.0%}"
-        )
-    screen.print(table)
+        value, low, high = (number(bound) for bound in (each.gain.value, each.gain.low, each.gain.high))
+        rows.append((name, f"{each.products:,}", value, f"{low} to {high}", f"{each.proven_share:.0%}"))
+    print_table("By group", ("group", "products", "gain per period", "95 % interval", "proven"), rows)
     for reason, shards in found.doubts.items():
         screen.print(f"{shards:,} shards have concerns: {reason}", soft_wrap=True, highlight=False)
     screen.print(WHAT_TO_DO[found.verdict], style="bold")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import Json, StoreFolder
-from lostsales.apps.console import plain_table, print_facts, screen, show
+from lostsales.apps.console import print_facts, print_table, screen, show
 
 if TYPE_CHECKING:
     from lostsales.apps.fleet.status import FleetStatus
@@ -57,9 +57,7 @@ def print_status(found: "FleetStatus") -> None:
     what = "no version yet" if found.version is None else f"version {found.version}"
     print_facts(f"Fleet in {found.store}, {what}", facts)
     if found.failures:
-        table = plain_table(f"{found.products_failed:,} products could not be fitted", "reason", "products")
-        for reason, products in list(found.failures.items())[:MOST_REASONS]:
-            table.add_row(reason, f"{products:,}")
-        screen.print(table)
+        rows = ((reason, f"{products:,}") for reason, products in list(found.failures.items())[:MOST_REASONS])
+        print_table(f"{found.products_failed:,} products could not be fitted", ("reason", "products"), rows)
         if len(found.failures) > MOST_REASONS:
             screen.print(f"... and {len(found.failures) - MOST_REASONS:,} more reasons in failures.parquet")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands.options import Json, Log, Query
 from lostsales.apps.commands.reading import rows_source
-from lostsales.apps.console import print_facts, print_json, progress, screen
+from lostsales.apps.console import print_facts, print_json, print_notes, progress, screen
 
 if TYPE_CHECKING:
     from lostsales.data.proposal.propose import Proposal
@@ -58,8 +58,7 @@ def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
     print_facts(f"{target} was written: a proposal from {proposal.rows_seen:,} of {proposal.rows:,} rows", facts)
     if proposal.left:
         screen.print(Text("Left to do:", style="bold"))
-        for each in proposal.left:
-            screen.print(Text(f"- {each}"), soft_wrap=True)
+        print_notes(proposal.left, soft_wrap=True)
     state = "The table can be read with it." if proposal.is_readable else "The table cannot be read with it yet."
     screen.print(Text(f"{state} Every line has a comment; all keys: {PAGE}"), soft_wrap=True)
     screen.print(Text(f"Next: edit {target}, then lostsales inspect {table}"), soft_wrap=True)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import plain_table, progress, screen, show
+from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.pilot.monitoring import Monitoring
@@ -68,12 +68,12 @@ def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None
     from lostsales.evaluation.assortment import amount
     from lostsales.evaluation.pilot.monitoring import changes
 
-    table = plain_table(title, "per period and series", "series", "rows", "profit", "cash", "stock-outs")
+    rows = []
     for name, arm in (("new policy", found.new), ("as before", found.before)):
         profit, cash = (amount(each, signed=False) if arm.rows else "-" for each in (arm.profit, arm.cash))
         out_share = f"{arm.stockouts:.1%}" if arm.rows else "-"
-        table.add_row(name, f"{arm.series:,}", f"{arm.rows:,}", profit, cash, out_share)
-    screen.print(table)
+        rows.append((name, f"{arm.series:,}", f"{arm.rows:,}", profit, cash, out_share))
+    print_table(title, ("per period and series", "series", "rows", "profit", "cash", "stock-outs"), rows)
     share = found.gain_share
     relative = "" if share is None else f", {share.value:+.1%} of the profit before"
     gains = {"profit": found.profit, "cash": found.cash}
@@ -89,8 +89,7 @@ def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None
         lines.append(f"missing rows of {len(found.missing) - MOST_LINES:,} more series")
     if found.unknown:
         lines.append(f"not in the pilot and left out: {', '.join(found.unknown[:MOST_LINES])}")
-    for line in (*lines, *found.notes):
-        screen.print(Text(f"- {line}"), soft_wrap=True)
+    print_notes((*lines, *found.notes), soft_wrap=True)
     if page is not None:
         screen.print(f"the page is in {page}", soft_wrap=True)
-    screen.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"), soft_wrap=True)
+    screen.print(Text(sentence(found.sentence), style="bold"), soft_wrap=True)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import plain_table, print_facts, progress, screen, show
+from lostsales.apps.console import print_facts, print_notes, print_table, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.pilot.plan import Pilot
@@ -89,16 +89,15 @@ def print_pilot(title: str, pilot: "Pilot", path: Path, schedule: Path) -> None:
     from lostsales.evaluation.assortment import amount
 
     print_facts(title, _facts(pilot))
-    table = plain_table("Periods needed to detect a gain", "gain", "per period and series", "periods", "weeks")
+    rows = []
     for each in pilot.needed:
         periods = "longer than a pilot may be" if each.periods is None else f"{each.periods:,}"
         weeks = "" if each.weeks is None else f"{each.weeks:.1f}"
         share = "" if each.share is None else f"{each.share:.0%}" if each.share >= 0.01 else f"{each.share:.1%}"
-        table.add_row(share, amount(each.gain), periods, weeks)
-    screen.print(table)
+        rows.append((share, amount(each.gain), periods, weeks))
+    print_table("Periods needed to detect a gain", ("gain", "per period and series", "periods", "weeks"), rows)
     screen.print(_who(pilot))
-    for note in pilot.notes:
-        screen.print(Text(f"- {note}"))
+    print_notes(pilot.notes)
     screen.print(Text(f"The pilot is in {path}, its schedule in {schedule}"), soft_wrap=True)
     last = pilot.clock.name(pilot.periods - 1)
     line = (

@@ -7,7 +7,7 @@ import typer
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_facts, print_json, progress, screen
+from lostsales.apps.console import print_facts, print_json, progress, screen, sentence
 
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
@@ -69,9 +69,8 @@ def report(
     screen.print(found.audit.stockout_loss.sentence, highlight=False, soft_wrap=True)
     print_facts(f"{policy} on {log}", [("report", f"{out} ({size / 1e6:.1f} MB; open it in a browser)")])
     if (beside := found.comparison_sentence) is not None:
-        screen.print(f"{beside[0].upper()}{beside[1:]}.", highlight=False, soft_wrap=True)
-    basis = found.basis_sentence
-    screen.print(f"{basis[0].upper()}{basis[1:]}.", highlight=False, soft_wrap=True)
+        screen.print(sentence(beside), highlight=False, soft_wrap=True)
+    screen.print(sentence(found.basis_sentence), highlight=False, soft_wrap=True)
     screen.print(f"{method}: {evaluation.sentence}.", style="bold", highlight=False, soft_wrap=True)
 
 

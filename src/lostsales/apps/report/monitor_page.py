@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
+from lostsales.apps.console import sentence
 from lostsales.apps.gains import bounds_text
 from lostsales.apps.report.svg import LETTER, Frame, path, ticks
 from lostsales.data.output_files import replacing
@@ -38,7 +39,7 @@ def write_monitor_page(found: Monitoring, out: Path, files: list[tuple[str, Path
         pilot=found.pilot,
         kind=kind,
         title=title,
-        sentence=f"{found.sentence[0].upper()}{found.sentence[1:]}.",
+        sentence=sentence(found.sentence),
         gains=[
             (name, bounds_text(None if each is None else each.last))
             for name, each in (("profit", found.profit), ("cash", found.cash))
