@@ -93,8 +93,8 @@ class Fleet:
         return found
 
     @cached_property
-    def _policy_shard(self) -> dict[int, int]:
-        """Shard whose policy decides for each shard."""
+    def policy_shard(self) -> dict[int, int]:
+        """Shard whose policy decides for each shard: itself, else the nearest one that has a policy."""
         found = {shard: policy_shard(self.entries, shard) for shard in self.version.shards}
         return {shard: own for shard, own in found.items() if own is not None}
 
@@ -115,7 +115,7 @@ class Fleet:
         unknown = np.flatnonzero(shard_of < 0)
         if len(unknown):
             shard_of[unknown] = self._shards_by_attributes(SomeRows(table, unknown))
-        own = np.array([self._policy_shard[shard] for shard in self.version.shards])
+        own = np.array([self.policy_shard[shard] for shard in self.version.shards])
         return np.asarray(own[shard_of])
 
     def _shards_by_attributes(self, table: Table) -> list[int]:

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
 from lostsales.apps.console import sentence
-from lostsales.apps.figures_shown import ESTIMATORS
+from lostsales.apps.figures_shown import ESTIMATORS, Shown
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
@@ -21,7 +21,6 @@ from lostsales.apps.service.decisions import Status
 from lostsales.apps.service.keys import SCOPES, Scope
 from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
 from lostsales.apps.service.morning import Query as ListQuery
-from lostsales.apps.service.numbers_shown import Shown
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
 from lostsales.apps.service.service import Service, digest, stored
