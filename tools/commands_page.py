@@ -88,7 +88,7 @@ def _parameters(command: Callable[..., Any]) -> list[Parameter]:
 
 
 def _value(kind: Any) -> str:
-    """What stands after an option of this type."""
+    """Placeholder after an option of this type."""
     kinds = [each for each in get_args(kind) if each is not NoneType] if get_origin(kind) is not Literal else [kind]
     one = kinds[0] if kinds else kind
     if get_origin(one) is Literal:

@@ -27,7 +27,7 @@ def money_text(figure: Interval) -> str:
 
 
 def bounds_text(gain: Interval | None) -> str:
-    """A gain and its bounds; a bound that there is not yet is said so."""
+    """A gain and its bounds, or that there is no bound yet."""
     if gain is None:
         return "nothing to count yet"
     low, high = (amount(each) if abs(each) < float("inf") else "no bound yet" for each in (gain.low, gain.high))

@@ -87,7 +87,7 @@ def print_wide(title: str, keys: Columns, figures: Columns, texts: Columns) -> N
 
 
 def _pages(keys: Columns, figures: Columns, sentences: Columns, widths: dict[str, int]) -> Iterator[Columns]:
-    """The columns of each table beside the keys."""
+    """The columns of each table next to the keys."""
     room = left = screen.width - sum(widths[name] + BETWEEN for name in keys)
     page: Columns = {}
     for name, cells in (figures | sentences).items():

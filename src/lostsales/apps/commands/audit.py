@@ -24,7 +24,7 @@ def audit(
     log: LogInput,
     cap: Annotated[
         int | None,
-        typer.Option(min=0, max=options.MOST, help="Maximum depth to learn (K); the paper's rule unless given."),
+        typer.Option(min=0, max=options.MOST, help="Maximum depth to learn (K); by default the paper's rule."),
     ] = None,
     as_json: options.Json = False,
 ) -> None:

@@ -75,7 +75,7 @@ def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> 
 
 
 def to_json(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> dict[str, Any]:
-    """The same for programs."""
+    """Content of the table for JSON."""
     return {
         "benchmark": board.name,
         "source": board.source,

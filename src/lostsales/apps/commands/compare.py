@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @reads_log
 def compare(
     log: LogInput,
-    methods: Annotated[str, typer.Option(help="Such as c-fqi,fusion,base-stock; a broad choice unless given.")] = "",
+    methods: Annotated[str, typer.Option(help="Such as c-fqi,fusion,base-stock; by default a broad choice.")] = "",
     estimator: Annotated[
-        str | None, typer.Option(help="model, fqe or dr; unless given, model where a demand model can be fitted.")
+        str | None, typer.Option(help="model, fqe or dr; by default model if a demand model can be fitted.")
     ] = None,
     horizon: options.Horizon = None,
     out: Annotated[Path | None, typer.Option(help="Fit the chosen method to the whole log and save it here.")] = None,
@@ -86,7 +86,7 @@ def compare(
 
 
 def print_comparison(title: str, found: "Comparison", saved: Path | None) -> None:
-    """Gains by method, why some have none, notes, and the recommendation last but for where its policy lies."""
+    """Gains by method, reasons of those without one, notes, the recommendation, and the file of its policy."""
     from lostsales.apps.gains import print_assortment, print_doubts
 
     screen.print(Text(title, style="bold"))

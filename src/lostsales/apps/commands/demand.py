@@ -52,7 +52,7 @@ def demand(
 
 
 def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[SlopeEstimate]" = ()) -> dict[str, Any]:
-    """All that `print_demand` shows."""
+    """Content of `print_demand` for JSON."""
     fit = model.calibration
     return {
         "rows": len(model.evidence),
@@ -251,11 +251,11 @@ def _used(model: "DemandModel") -> str:
 
 
 def _memory_json(model: "DemandModel") -> dict[str, Any] | None:
-    told = _memory_by_instruments(model)
-    if told is None:
+    found = _memory_by_instruments(model)
+    if found is None:
         return None
-    band = {"std_error": told.error, "low": told.low, "high": told.high}
-    return {"slope": told.value, **band, "first_stage_f": told.first_stage}
+    band = {"std_error": found.error, "low": found.low, "high": found.high}
+    return {"slope": found.value, **band, "first_stage_f": found.first_stage}
 
 
 def _memory_by_instruments(model: "DemandModel") -> "SlopeEstimate | None":
@@ -307,7 +307,7 @@ def _calibration(model: "DemandModel") -> None:
 
 
 def products_json(found: "ProductElasticities") -> dict[str, Any]:
-    """All that `print_products` shows, and every product."""
+    """Content of `print_products` for JSON, with every product."""
     columns = found.names, found.rows, found.elasticity, found.error, found.own_share, found.moved
     return {
         "products": [

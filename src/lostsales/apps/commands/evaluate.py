@@ -25,7 +25,7 @@ def evaluate(
     estimator: options.Estimators = None,
     horizon: options.Horizon = None,
     start_stock: Annotated[
-        float | None, typer.Option(help="Units in stock when every series starts; those of the log unless given.")
+        float | None, typer.Option(help="Units in stock when every series starts; by default those of the log.")
     ] = None,
     diagnose: Annotated[
         bool, typer.Option("--diagnose", help="Also estimate the terms of the regret bound, with advice.")

@@ -43,20 +43,21 @@ def experiment(
     levels: Annotated[
         str | None,
         typer.Option(
-            help="Episodes to learn from, such as 5,10,20. Unless given: 5,10,...,50 for the paper's methods, 5,10,50 "
+            help="Episodes to learn from, such as 5,10,20. By default 5,10,...,50 for the paper's methods, 5,10,50 "
             "for others."
         ),
     ] = None,
-    runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; 50 unless given.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; by default 50.")] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Such as c-fqi,planner; the paper's, the planner and baselines unless given.")
+        str | None,
+        typer.Option(help="Such as c-fqi,planner; by default the paper's methods, the planner and baselines."),
     ] = None,
     behaviours: Annotated[
         str | None,
         typer.Option(
             help="Behaviour policies of the logs: uniform; near-optimal (pi*, a tenth of its decisions uniform); "
             "pi-star; softmax (over the Q of an oracle that observes demand); ppo (--ppo, sampled). "
-            "uniform,near-optimal unless given."
+            "By default uniform,near-optimal."
         ),
     ] = None,
     ppo: Annotated[
@@ -64,13 +65,13 @@ def experiment(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_WORKERS, help="Processes, 2 unless given; results do not depend on it."),
+        typer.Option(min=1, max=MOST_WORKERS, help="Processes, by default 2; results do not depend on it."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="2 levels, 4 runs and 100 test episodes, for a first look.")
     ] = False,
     test_episodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Test episodes per policy; 200 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Test episodes per policy; by default 200.")
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, max=MOST, help="Iterations (K) of the methods that iterate.")] = 10,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same table.")] = 0,
@@ -132,7 +133,7 @@ def _references(results: "ExperimentResults", rows: "list[Row]") -> list[tuple[s
 
 
 def to_json(results: "ExperimentResults", folder: Path) -> dict[str, Any]:
-    """All that the tables hold, and where they lie."""
+    """Content of the tables and their folder, for JSON."""
     from lostsales.lab.experiments.against_published import differences_to_published
     from lostsales.lab.experiments.claims import check_claims
     from lostsales.lab.experiments.results import summarise_results

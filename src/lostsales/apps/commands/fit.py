@@ -55,11 +55,11 @@ def fit(
     ] = None,
     config: options.MethodConfig = None,
     iterations: Annotated[
-        int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); the method's own rule unless given.")
+        int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); by default the rule of the method.")
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same policy; 0 unless given."),
+        typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same policy; by default 0."),
     ] = None,
     quick: options.Quick = False,
     as_json: options.Json = False,
@@ -100,12 +100,12 @@ def fit(
     if quick:
         facts["quick"] = " and ".join(learner.quick_settings) or "no setting of this method is quicker"
     ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)
-    told = {
+    details = {
         "may_recommend": None if ladders is None else ladders.as_json(),
         "left_out": left,
         "unused_columns": sales.notes.unused_columns,
     }
-    show(as_json, lambda: facts | told, lambda: print_fit(f"{method} on {log}", facts, ladders))
+    show(as_json, lambda: facts | details, lambda: print_fit(f"{method} on {log}", facts, ladders))
 
 
 def print_fit(title: str, facts: dict[str, Any], ladders: "LadderFacts | None") -> None:

@@ -44,13 +44,13 @@ def fleet_fit(
     ] = None,
     config: MethodConfig = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes; 0 unless given.")
+        int | None, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes; by default 0.")
     ] = None,
     shard_size: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Maximum number of products fitted together; 500 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Maximum number of products fitted together; by default 500.")
     ] = None,
     least_rows: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Rows that a product needs to be fitted; 10 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Rows that a product needs to be fitted; by default 10.")
     ] = None,
     drop_bad_rows: Annotated[
         bool,

@@ -27,7 +27,7 @@ def forecast(
         typer.Option(
             min=1,
             max=options.MOST,
-            help="Season length in periods; from the dates unless given, 1 for none.",
+            help="Season length in periods, 1 for none; by default from the dates.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same answer.")] = 0,
@@ -56,7 +56,7 @@ def forecast(
 
 
 def print_forecast(name: str, found: "Forecast", written: Path) -> None:
-    """Print what a forecast rests on, and its first rows."""
+    """Print the data behind a forecast, and its first rows."""
     from lostsales.apps.figures_shown import rounded
 
     how = found.how

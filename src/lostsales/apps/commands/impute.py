@@ -23,13 +23,13 @@ def impute(
     out: Annotated[Path, typer.Option(help="Where to write the imputed log (.parquet or .csv).")],
     estimator: Annotated[str, typer.Option(help="beran, marginal, cox or aft.")] = "beran",
     demand_max: Annotated[
-        float | None, typer.Option(help="Largest possible demand; the largest sales unless given.")
+        float | None, typer.Option(help="Largest possible demand; by default the largest sales.")
     ] = None,
     tail: Annotated[
         str | None,
         typer.Option(
-            help="Tail rule where the data do not identify demand: to_max, exponential, last or refuse; to_max unless "
-            "given, exponential where series differ in size or price."
+            help="Tail rule if data do not identify demand: to_max, exponential, last or refuse; by default to_max, or "
+            "exponential if series differ in size or price."
         ),
     ] = None,
     replicates: Annotated[
@@ -73,7 +73,7 @@ def impute(
 
 
 def print_imputation(name: str, filled: "Imputation", facts: dict[str, Any], out: Path) -> None:
-    """Print what stock-outs cost, how much was censored and identified, and where the filled log is."""
+    """Print the cost of stock-outs, censored and identified demand, and the file of the filled log."""
     screen.print(Text(facts["stockout_loss"]["sentence"], style="bold"))
     screen.print()
     by = f"standard errors by bootstrap over {filled.resampled}"

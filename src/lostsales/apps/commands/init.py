@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def init(
     log: Log,
     out: Annotated[
-        Path | None, typer.Option(help="TOML file to write, beside the table unless given; - prints it.")
+        Path | None, typer.Option(help="TOML file to write, by default next to the table; - prints it.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     query: Query = None,
@@ -45,7 +45,7 @@ def init(
 
 
 def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
-    """Print what was found, what is left, and the next command."""
+    """Print the columns found, the open questions, and the next command."""
     from lostsales.data.proposal.draft import PAGE
 
     problem = proposal.problem

@@ -21,12 +21,12 @@ keys = typer.Typer(
 @keys.command()
 def create(
     file: KeyFile,
-    name: Annotated[str, typer.Option(help="Whose key it is: decisions are stored under this name.")],
+    name: Annotated[str, typer.Option(help="Name of its owner, under which decisions are stored.")],
     scope: Annotated[
-        list[str] | None, typer.Option(help="What it may do: read, decide or admin; each may do the ones before.")
+        list[str] | None, typer.Option(help="Permission: read, decide or admin; each includes the ones before.")
     ] = None,
     days: Annotated[
-        float | None, typer.Option(min=0.0001, max=36500, help="Days until it expires; 365 unless given.")
+        float | None, typer.Option(min=0.0001, max=36500, help="Days until it expires; by default 365.")
     ] = 365,
     as_json: Json = False,
 ) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def methods(
     method: Annotated[
-        str | None, typer.Argument(help="The method whose settings are listed; unless given, all methods are.")
+        str | None, typer.Argument(help="The method whose settings are listed; by default all methods are listed.")
     ] = None,
     as_json: Json = False,
 ) -> None:

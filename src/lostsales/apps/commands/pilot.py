@@ -22,13 +22,13 @@ def pilot(
     policy: Annotated[Path, typer.Option(help="The new policy, as fit saved it.")],
     out: Annotated[Path, typer.Option(help="The pilot to write (JSON), for monitor.")],
     schedule: Annotated[
-        Path | None, typer.Option(help="The schedule to write (.csv or .parquet); PILOT.schedule.csv unless given.")
+        Path | None, typer.Option(help="The schedule to write (.csv or .parquet); by default PILOT.schedule.csv.")
     ] = None,
     gain: Annotated[float, typer.Option(help="The gain to detect, as a share of the past profit.")] = 0.05,
     periods: Annotated[
         int | None,
         typer.Option(
-            min=1, max=options.MOST, help="Length of the pilot in periods; as long as the power requires unless given."
+            min=1, max=options.MOST, help="Length of the pilot in periods; by default as long as the power requires."
         ),
     ] = None,
     design: Annotated[
@@ -40,7 +40,7 @@ def pilot(
         typer.Option(
             min=0,
             max=options.MOST,
-            help="Periods after a change of policy that are left out; from stock and autocorrelation unless given.",
+            help="Periods after a change of policy that are left out; by default from stock and autocorrelation.",
         ),
     ] = None,
     power: Annotated[float, typer.Option(help="Power: the probability of detecting the gain.")] = 0.8,
@@ -85,7 +85,7 @@ def pilot(
 
 
 def print_pilot(title: str, pilot: "Pilot", path: Path, schedule: Path) -> None:
-    """Print who tries the policy and when, how long gains take, and what to do."""
+    """Print the assignment, the periods that gains take to detect, and the next steps."""
     from lostsales.evaluation.assortment import amount
 
     print_facts(title, _facts(pilot))

@@ -39,7 +39,7 @@ def recommend(
     ] = None,
     table: Annotated[str, typer.Option(help="The table of a database that --out writes to.")] = "lostsales_decisions",
     run: Annotated[
-        str | None, typer.Option(help="Name of the run in that table; derived from the decisions unless given.")
+        str | None, typer.Option(help="Name of the run in that table; by default derived from the decisions.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -86,7 +86,7 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
 
     from lostsales.apps.figures_shown import exact, percentages, rounded, tenths
 
-    shown = {  # beside price and order, where the policy gives them
+    shown = {  # next to price and order, if the policy gives them
         "expected_demand": rounded,
         "stockout_chance": percentages,
         "periods_of_cover": tenths,
@@ -118,5 +118,5 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
 
 
 def _said(column: str) -> str:
-    """A column's name in words."""
+    """Name of a column in words."""
     return column.replace("_", " ")

@@ -25,7 +25,7 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes.")] = 0,
     settings: ScenarioSettings = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the log (.parquet or .csv), with its problem file beside it.")
+        Path | None, typer.Option(help="Write the log (.parquet or .csv), with its problem file next to it.")
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="Write the true demand and profit of every row.")] = None,
     as_json: Json = False,
@@ -71,7 +71,7 @@ def simulate(
 def print_simulation(
     title: str, summary: "SimulationSummary", horizon: int, out: Path | None, truth: Path | None
 ) -> None:
-    """Print what the policy earned, how often stock ran out, and where the files are."""
+    """Print the profit of the policy, the share of stock-outs, and the files."""
     depths = list(summary.depth_share.items())
     shown = [f"{depth}: {share:.1%}" for depth, share in depths[:MOST_DEPTHS]]
     shown += ["..."] if len(depths) > MOST_DEPTHS else []

@@ -120,7 +120,7 @@ def print_manager_study(title: str, rows: list[MethodTable]) -> None:
 
 
 def print_pilot_study(title: str, found: PilotFigures) -> None:
-    """Print what was found beside what was wanted."""
+    """Print error rates, power and alarms next to their targets."""
     gain = found.true_gain / abs(found.true_profit)
     lines = (
         ("type I error: pilots without effect that were stopped", f"{found.false_stops:.1%}", "at most 5 %"),

@@ -48,7 +48,7 @@ MOST_LOOKED_AT = 20
 
 @dataclass(frozen=True)
 class ReportOrigin:
-    """How a report came about."""
+    """Origin of a report: command, seed and files."""
 
     method: str
     log: str | None  # name of its file
@@ -117,7 +117,7 @@ def _money(value: float, signed: bool = False) -> str:
 
 
 def _sentence(text: str) -> str:
-    """With a capital and a full stop; a name such as max_depth stays as it is."""
+    """Sentence with a capital letter and a full stop; a name such as max_depth is not changed."""
     first = text.split(" ", 1)[0]
     return f"{text if '_' in first else text[:1].upper() + text[1:]}."
 
@@ -175,7 +175,7 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
 
 
 def _sections(found: ReportContents) -> list[tuple[str, str]]:
-    """Those that the page has."""
+    """Figures of the page."""
     absent = set() if found.decisions else {"decisions"}
     absent |= {"products"} if found.evaluation.assortment is None else set()
     absent |= {"back-test"} if found.back_test is None else set()
@@ -232,7 +232,7 @@ def _depths(known: Ints, hidden: Ints) -> Markup:
 
 
 def _folded(counts: Ints) -> Floats:
-    """As many bars as can be read, the last for all that follow."""
+    """Bars that can be read, the last for all others together."""
     return np.asarray(np.r_[counts[: MOST_BARS - 1], counts[MOST_BARS - 1 :].sum()][: len(counts)], dtype=np.float64)
 
 

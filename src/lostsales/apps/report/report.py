@@ -45,15 +45,15 @@ def report(
     methods : sequence of str
         Methods compared with the policy on held-out rows; none where it is empty.
     horizon : int, optional
-        Horizon in periods; the usual length of a series unless given.
+        Horizon in periods; by default the usual length of a series.
     windows : int
-        Of a back-test in time of the policy's method, as by `back_test`; none unless given.
+        Windows of a back-test of the policy's method in time, as by `back_test`; by default none.
     seed : int
         The same seed gives the same page.
     progress : callable, optional
         Called with (done, total).
     origin : ReportOrigin, optional
-        How the page came about; this call unless given.
+        Origin of the page; by default this call.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def report(
     check_page(page, (Path(policy),) if isinstance(policy, str | Path) else ())
     decides = load(policy) if isinstance(policy, str | Path) else policy
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a fit warns of stands in the report
+        warnings.simplefilter("ignore")  # the report has the warnings of a fit
         found = report_contents(
             decides, log, methods=tuple(methods), horizon=horizon, windows=windows, seed=seed, progress=progress
         )
