@@ -23,7 +23,7 @@ from lostsales.data.writing import write_table
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.file_format import load
 from tests.apps.fleet.shops import shop_columns, taken, tree, write_source
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import Fails, run, run_json
 
 METHOD = "base-stock"
 
@@ -223,17 +223,15 @@ def test_a_folder_that_is_no_store_is_left_alone(source: Path) -> None:
     assert tree(source) == before
 
 
-def test_a_refused_source_leaves_nothing(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refused_source_leaves_nothing(source: Path, tmp_path: Path, fails: Fails) -> None:
     whole = (source / "part-1.parquet").read_bytes()
     (source / "part-1.parquet").write_bytes(whole[:-100])
-    message = failure(monkeypatch, capsys, "fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
+    message = fails("fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
     assert "part-1.parquet cannot be read" in " ".join(message.split())
     assert set(tree(tmp_path / "store")) <= {"lock"}
     (source / "part-1.parquet").unlink()
     (source / "problem.toml").write_text((source / "problem.toml").read_text().replace('"unit_cost"', '"cost"'))
-    message = failure(monkeypatch, capsys, "fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
+    message = fails("fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
     assert "missing column 'cost'" in " ".join(message.split())
     assert set(tree(tmp_path / "store")) <= {"lock"}
 
