@@ -1,6 +1,7 @@
 """The page of a report: findings and figures put into its template."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from lostsales.apps.report.figures import (
     draw_shift,
     draw_trace,
 )
+from lostsales.apps.report.html import write_page
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.interval import Interval
@@ -56,16 +58,13 @@ class ReportOrigin:
     penalty: str | None = None  # U of the policy, and whether it is the paper's
 
 
-def render(found: ReportContents, made: ReportOrigin) -> str:
-    """The whole page, which needs no other file."""
-    from jinja2 import Environment, PackageLoader
-
+def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> None:
+    """Write the page of a report."""
     decided = _decided(found.decisions)
-    page = Environment(
-        loader=PackageLoader("lostsales.apps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    page.filters |= {"money": _money, "sentence": _sentence}
-    return page.get_template("report.html").render(
+    write_page(
+        "report.html",
+        {"money": _money, "sentence": _sentence},
+        path,
         made=made,
         sections=_sections(found),
         decisions=found.decisions,

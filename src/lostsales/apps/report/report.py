@@ -8,9 +8,9 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-from lostsales.apps.report.page import ReportOrigin, render
+from lostsales.apps.report.page import ReportOrigin, write_report_page
 from lostsales.data.log import SalesLog
-from lostsales.data.output_files import check_output, replacing
+from lostsales.data.output_files import check_output
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.contents import ReportContents, report_contents
@@ -93,8 +93,7 @@ def report(
         call = f"lostsales.report(policy, log, {str(path)!r}{given}, seed={seed})"
         files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []
         origin = origin_of(decides, None, call, seed, files)
-    with replacing(page) as temporary:
-        temporary.write_text(render(found, origin), encoding="utf-8", errors="replace")
+    write_report_page(found, origin, page)
     return found
 
 
