@@ -45,7 +45,15 @@ def write_result(found: TableResult, path: Path) -> None:
 
 def json_rows(found: TableResult) -> list[dict[str, Any]]:
     """One object a row, under the names of the columns."""
-    columns = {name: values.tolist() for name, values in found.text_table.items()} | key_texts(found)
+    return records(**{name: values.tolist() for name, values in found.text_table.items()} | key_texts(found))
+
+
+def records(**columns: Sequence[Any]) -> list[dict[str, Any]]:
+    """One object a row of columns.
+
+    >>> records(price=[1, 2], rows=[3, 4])
+    [{'price': 1, 'rows': 3}, {'price': 2, 'rows': 4}]
+    """
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

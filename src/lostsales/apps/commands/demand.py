@@ -10,6 +10,7 @@ from rich.text import Text
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
 from lostsales.apps.console import plain_table, print_facts, progress, screen, show
+from lostsales.apps.tables import records
 
 if TYPE_CHECKING:
     from lostsales.demand.law.demand_law import DemandLaw
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from lostsales.demand.law.price_slopes import SlopeEstimate
 
 BAR = 22
+CALIBRATION = "distance", "p_value", "correlation", "correlation_p_value", "memory", "memory_p_value", "fits"
 LAST, PRICE = "last demand", "price"
 SHOWN = 10  # products, half of them the most and half the least elastic
 NAMED = 5
@@ -68,16 +70,10 @@ def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[
         "dispersion": model.law.dispersion if model.family.is_count else None,
         "multiplicative": model.family.multiplicative,
         "slopes": [{"name": each.name, "change": each.change, "std_error": each.error} for each in found.slopes],
-        "price_response": [
-            {"price": price, "rows": rows, "sales": sales, "demand": demand, "low": low, "high": high}
-            for price, rows, sales, demand, low, high in zip(
-                *(
-                    each.tolist()
-                    for each in (found.prices, found.rows, found.sales, found.demand, found.low, found.high)
-                ),
-                strict=True,
-            )
-        ],
+        "price_response": records(
+            price=found.prices.tolist(),
+            **{name: getattr(found, name).tolist() for name in ("rows", "sales", "demand", "low", "high")},
+        ),
         "relative_prices": found.relative,
         "elasticity": found.elasticity,
         "elasticity_std_error": found.elasticity_error,
@@ -95,16 +91,7 @@ def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[
         ],
         "memory_by_instruments": _memory_json(model),
         "products": None if found.products is None else products_json(found.products),
-        "calibration": {
-            "shares": fit.shares.tolist(),
-            "distance": fit.distance,
-            "p_value": fit.p_value,
-            "correlation": fit.correlation,
-            "correlation_p_value": fit.correlation_p_value,
-            "memory": fit.memory,
-            "memory_p_value": fit.memory_p_value,
-            "fits": fit.fits,
-        },
+        "calibration": {"shares": fit.shares.tolist()} | {name: getattr(fit, name) for name in CALIBRATION},
         "learned_from_rows": len(model.sample),
         "resampled_rows": found.resampled_rows,
         "notes": list(model.notes),
@@ -308,19 +295,15 @@ def _calibration(model: "DemandModel") -> None:
 
 def products_json(found: "ProductElasticities") -> dict[str, Any]:
     """Content of `print_products` for JSON, with every product."""
-    columns = found.names, found.rows, found.elasticity, found.error, found.own_share, found.moved
     return {
-        "products": [
-            {
-                "product": name,
-                "rows": rows,
-                "elasticity": elasticity,
-                "std_error": error,
-                "own_share": share,
-                "price_moved": moved,
-            }
-            for name, rows, elasticity, error, share, moved in zip(*(each.tolist() for each in columns), strict=True)
-        ],
+        "products": records(
+            product=found.names.tolist(),
+            rows=found.rows.tolist(),
+            elasticity=found.elasticity.tolist(),
+            std_error=found.error.tolist(),
+            own_share=found.own_share.tolist(),
+            price_moved=found.moved.tolist(),
+        ),
         "groups": [
             {
                 "attribute": each.attribute,
