@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from lostsales.apps.commands import options
+from lostsales.apps.commands.methods import chosen_learner
 from lostsales.apps.commands.reading import LogInput, print_left_out, reads_log
 from lostsales.apps.console import print_facts, progress, show, warn
 
@@ -74,16 +75,11 @@ def fit(
 
     from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
-    from lostsales.data.settings import checked_json, read_toml, with_settings
     from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit as learn
-    from lostsales.learn.learner import LEARNERS
 
     check_output(out, (*log.files, config))
-    keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
-    keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
-    learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
-    learner = learner.quick() if quick else learner
+    learner = chosen_learner(method, config, settings, quick, iterations=iterations, seed=seed)
     sales = log.read_decisions("fit", (config, out), learner.bytes_a_row)
     left = learner.left_out(sales)
     print_left_out(sales, {method: left})

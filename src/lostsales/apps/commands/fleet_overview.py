@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.fleet_status import MOST_REASONS
 from lostsales.apps.commands.options import (
     MOST_EPISODES,
     Json,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from lostsales.evaluation.interval import Interval
 
 DRAWN = 2_000  # products
+MOST_REASONS = 8  # shown in a table
 MOST_GROUPS = 20
 WHAT_TO_DO = {
     "deploy": "Deploy it: the 95 % interval of the gain lies above zero.",

@@ -1,9 +1,9 @@
-"""Sources of the rows of a fleet, all read as Parquet files."""
+"""Sources of the rows of a fleet, all read as Parquet files and never held in memory as a whole."""
 
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from lostsales.data.databases.query import DatabaseQuery, sales_source
 from lostsales.data.output_files import replacing
@@ -16,33 +16,6 @@ from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 
 FETCHED = "fetched.parquet"
-
-
-class FleetSource(Protocol):
-    """Rows of all products, never all in memory."""
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        ...
-
-    @property
-    def problem_file(self) -> Path | None:
-        """Problem file that belongs to the source, None if there is none."""
-        ...
-
-    @property
-    def is_fixed(self) -> bool:
-        """True if the same identity means the same rows."""
-        ...
-
-    def identity(self) -> dict[str, Any]:
-        """Identity of the source, for JSON."""
-        ...
-
-    def parquet_files(self, folder: Path) -> tuple[Path, ...]:
-        """Parquet files of all rows; rows from elsewhere are fetched into a folder."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -117,6 +90,9 @@ class QuerySource:
                 for batch in batches:
                     writer.write_batch(batch)
         return (target,)
+
+
+FleetSource = FileSource | QuerySource
 
 
 def source_of(source: str | Path, query: str | None = None) -> FleetSource:
