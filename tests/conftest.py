@@ -32,8 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure in the main process only."""
-    if config.getoption("--write-times") and not hasattr(config, "workerinput"):
+    """Measure whole runs only, in the process that starts the workers."""
+    chosen = config.option.file_or_dir or config.option.keyword or config.getoption("--quick")
+    if config.getoption("--write-times") and not chosen and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Times())
 
 
