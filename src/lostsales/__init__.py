@@ -11,6 +11,7 @@ if _typing.TYPE_CHECKING:
     from lostsales.apps.fleet.fleet import Fleet as Fleet
     from lostsales.apps.report.report import report as report
     from lostsales.data.describe import Description as Description
+    from lostsales.data.example import load_example as load_example
     from lostsales.data.log import SalesLog as SalesLog
     from lostsales.data.problem import Problem as Problem
     from lostsales.data.proposal.propose import Proposal as Proposal
@@ -85,6 +86,7 @@ _ROOMS = {
     "apps.fleet.fleet": ("Fleet",),
     "apps.report.report": ("report",),
     "data.describe": ("Description",),
+    "data.example": ("load_example",),
     "data.log": ("SalesLog",),
     "data.problem": ("Problem",),
     "data.proposal.propose": ("Proposal", "propose"),
