@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lostsales.data.judged_rows import judged_rows
 from lostsales.data.log import SalesLog
+from lostsales.data.sublogs import judged_rows
 from lostsales.errors import SettingError
 from tests.learn.small import small_log
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from lostsales.data.describe import doubts
 from lostsales.data.problem import Costs, Problem
-from lostsales.data.readiness import doubts
 from lostsales.errors import LostSalesError
 from tests.apps.running import failure
 from tests.tables import columns, log_of, write_csv

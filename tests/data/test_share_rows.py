@@ -6,12 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lostsales.data.demand_bounds import demand_bounds
+from lostsales.data.demand_bounds import OF_A_MEAN, demand_bounds, share_demand
 from lostsales.data.describe import describe
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.data.share_rows import OF_A_MEAN, share_demand
 from lostsales.data.writing import write_log
 from lostsales.demand.forecasting.forecast import forecast
 from lostsales.demand.law.price_response import price_response

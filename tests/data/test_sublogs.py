@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
 from lostsales.data.reading.gate import read_log

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lostsales.data.pipelines import supply_words
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
 from lostsales.data.supply import LeadTimes, Supply
-from lostsales.data.supply_words import supply_words
 from lostsales.errors import SettingError
 
 

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from lostsales.data.judged_rows import judged_rows
 from lostsales.data.problem import Problem
 from lostsales.data.splits import units_of
+from lostsales.data.sublogs import judged_rows
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductFigures, assortment_gain
 from lostsales.evaluation.compare import ComparedMethod
 from lostsales.evaluation.evaluate import evaluate, prepare

@@ -1,4 +1,4 @@
-"""Description of a log in a few facts."""
+"""Description of a log in a few facts, and warnings before decisions are learned from it."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
 from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.order_moment import OrderMoment, order_moment
-from lostsales.data.supply_words import supply_words
+from lostsales.data.pipelines import supply_words
 from lostsales.types import Array, Floats
 
 SHOWN_HOLES = 3  # gaps that are listed one by one
@@ -240,3 +240,15 @@ def _grid(grid: dict[str, float]) -> str:
 
 def _period(value: Array) -> str:
     return np.datetime_as_string(value, unit="auto") if isinstance(value, np.datetime64) else str(value)
+
+
+def doubts(log: SalesLog) -> tuple[str, ...]:
+    """Warnings that decisions from a log may be wrong though computable: timing undeclared, balance broken."""
+    timing = (
+        f'the problem does not say when orders arrive, and arrival = "{log.problem.arrival}" is taken: set arrival = '
+        '"before" if an order can be sold in its own period, "after" if not'
+    )
+    is_unknown = not log.demand_only and "arrival" not in log.problem.model_fields_set
+    moment = order_moment(log)
+    evening = "" if moment is None or not moment.is_close else moment.sentence
+    return tuple(filter(None, (timing if is_unknown else "", *log.notes.warnings, evening)))

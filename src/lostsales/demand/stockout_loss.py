@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lostsales.data.judged_rows import judged_rows
+from lostsales.data.demand_bounds import share_demand
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress, stages
-from lostsales.data.share_rows import share_demand
+from lostsales.data.sublogs import judged_rows
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.expected_lost import DRAWS, alternative_laws, drawn_lost, lost_outside, undersmoothed_law
 from lostsales.demand.law.demand_law import DemandLaw

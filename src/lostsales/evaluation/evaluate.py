@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
+from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.log_concerns import log_concerns

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.data.calendar.next_open import next_open_periods
+from lostsales.data.calendar.periods import next_open_periods
 from lostsales.data.problem import Problem
 from lostsales.data.reading.calendar import fill_calendar
 from lostsales.data.reading.columns import ColumnReader

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.grid import PeriodGrid
-from lostsales.data.calendar.next_open import closed_between
 from lostsales.data.calendar.openings import HOLE, ClockRows, on_given_closed, shared_columns
+from lostsales.data.calendar.periods import PeriodGrid, closed_between
 from lostsales.data.labels import texts_of
 from lostsales.data.problem import Problem
 from lostsales.data.reading.calendar import check_calendar, fill_calendar

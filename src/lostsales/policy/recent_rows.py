@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.calendar.grid import DAY, MOST_CLOSED
-from lostsales.data.calendar.next_open import closed_by_stock
+from lostsales.data.calendar.openings import closed_by_stock
+from lostsales.data.calendar.periods import DAY, MOST_CLOSED
 from lostsales.data.demand_bounds import shown_by_next_stock
 from lostsales.data.economics import next_stock
 from lostsales.data.log import SalesLog

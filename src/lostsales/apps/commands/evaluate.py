@@ -45,10 +45,10 @@ def evaluate(
 
     Example: `lostsales evaluate policy log.parquet`
     """
-    from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.data.memory import memory_limit
     from lostsales.data.parallel import using_workers, usual_workers
     from lostsales.data.progress import stages
+    from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.evaluation.costs import evaluate_cost, rows_within
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare

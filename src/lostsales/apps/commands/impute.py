@@ -46,8 +46,8 @@ def impute(
 
     Example: `lostsales impute log.parquet --out filled.parquet`
     """
-    from lostsales.data.judged_rows import EVALUATED_ROWS, judged_rows
     from lostsales.data.parallel import current_workers
+    from lostsales.data.sublogs import EVALUATED_ROWS, judged_rows
     from lostsales.data.writing import check_table
     from lostsales.demand.costs import impute_cost, loss_cost
     from lostsales.demand.filled_log import check_choice, summary, write_filled

@@ -39,7 +39,7 @@ def read_sales(
 
     For a `verb` that decides, what it lacks is an error and what makes it doubtful a warning, before any work.
     """
-    from lostsales.data.readiness import doubts
+    from lostsales.data.describe import doubts
     from lostsales.data.reading.dropping import check_apart
     from lostsales.data.reading.gate import read_log
 

@@ -41,8 +41,8 @@ def report(
     """
     from lostsales.apps.report.report import check_page, method_of
     from lostsales.apps.report.report import report as write_report
-    from lostsales.data.judged_rows import EVALUATED_ROWS
     from lostsales.data.parallel import current_workers
+    from lostsales.data.sublogs import EVALUATED_ROWS
     from lostsales.evaluation.compare import check_methods
     from lostsales.evaluation.costs import Q_ESTIMATORS, compare_cost, q_cost
     from lostsales.learn.fit import learner_again, learner_of

@@ -9,9 +9,9 @@ from typing import Any
 
 from lostsales.apps.fleet.shard_log import ShardRows, read_shard
 from lostsales.apps.fleet.store import Entry, Failure
+from lostsales.data.describe import doubts
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded, using_workers
-from lostsales.data.readiness import doubts
 from lostsales.data.settings import checked_json
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.replayed_value import with_replayed_value

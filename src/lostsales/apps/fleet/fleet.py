@@ -15,9 +15,8 @@ from lostsales.data.labels import texts_of
 from lostsales.data.problem import Problem
 from lostsales.data.reading.cells import connect, fetched
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.files import execute
+from lostsales.data.reading.files import execute, parquet_rows
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.opening import parquet_rows
 from lostsales.data.reading.table import SomeRows, Table, open_table
 from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError

@@ -13,8 +13,7 @@ from lostsales.apps.fleet.fleet import Fleet, in_order
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import connect, fetched
-from lostsales.data.reading.files import FileTable, execute
-from lostsales.data.reading.opening import open_files, open_query, parquet_rows
+from lostsales.data.reading.files import FileTable, execute, open_files, open_query, parquet_rows
 from lostsales.data.reading.paths import files_of
 from lostsales.data.reading.text import quoted
 from lostsales.data.sql_names import identifier

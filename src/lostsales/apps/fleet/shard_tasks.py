@@ -9,8 +9,8 @@ from lostsales.apps.fleet.engine import Engine
 from lostsales.apps.fleet.fit import shard_rows
 from lostsales.apps.fleet.shard_log import ShardRows, read_shard
 from lostsales.apps.fleet.store import Version
-from lostsales.data.finite_json import finite
 from lostsales.data.journal import JournalFolder
+from lostsales.data.json_files import finite
 from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.progress import Progress
 from lostsales.data.settings import checked_json

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.calendar.clock import WEEKDAYS
-from lostsales.data.calendar.grid import DAY, WEEK_DAYS
+from lostsales.data.calendar.periods import DAY, WEEK_DAYS
 from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
 

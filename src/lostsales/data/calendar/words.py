@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.calendar.clock import WEEKDAYS, Calendars, ClosedPeriods
-from lostsales.data.calendar.grid import DAY, WEEK_DAYS, PeriodGrid
+from lostsales.data.calendar.periods import DAY, WEEK_DAYS, PeriodGrid
 from lostsales.data.labels import spelled
 from lostsales.types import Array
 

@@ -1,4 +1,4 @@
-"""A first problem file for a table of sales."""
+"""A first problem file for a table of sales, and where it is written."""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,11 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from lostsales.data.databases.query import DatabaseQuery
+from lostsales.data.output_files import check_output, replacing
 from lostsales.data.problem import Problem
 from lostsales.data.proposal.draft import draft, is_explained
 from lostsales.data.proposal.findings import TableFindings, look
 from lostsales.data.proposal.profile import is_wide
 from lostsales.data.proposal.sample import open_source
+from lostsales.data.reading.paths import files_of
 from lostsales.data.settings import checked
 from lostsales.errors import LogError, LostSalesError
 
@@ -118,3 +121,23 @@ def _columns(problem: Problem, found: TableFindings) -> dict[str, str | tuple[st
     return named | {
         role: name for role, name in problem.columns.model_dump().items() if role != "series" and name in have
     }
+
+
+def problem_target(table: Path | DatabaseQuery, out: Path | None, force: bool) -> Path:
+    """The file to write, or an error before any work."""
+    beside = table.with_suffix(".toml") if isinstance(table, Path) and table.name else None
+    target = beside if out is None else out
+    if target is None or target.suffix != ".toml":
+        raise LostSalesError(f"a problem is written to a file that ends in .toml, but {target} does not")
+    check_output(target, (table,) if isinstance(table, Path) else files_of(table))
+    if target.exists() and not force:
+        raise LostSalesError(
+            f"{target} is there already: --force replaces it, --out writes another file, --out - prints the proposal"
+        )
+    return target
+
+
+def write_problem(text: str, target: Path) -> None:
+    """Write all of it or nothing."""
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ import numpy as np
 
 from lostsales.data.labels import is_missing, spelled
 from lostsales.data.reading.cells import connect
-from lostsales.data.reading.opening import open_files
+from lostsales.data.reading.files import open_files
 from lostsales.data.reading.paths import files_of
 from lostsales.data.reading.table import Table, open_table
 from lostsales.errors import LostSalesError

@@ -12,9 +12,8 @@ from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.files import FileTable
+from lostsales.data.reading.files import FileTable, open_files
 from lostsales.data.reading.gate import read_table
-from lostsales.data.reading.opening import open_files
 from lostsales.data.reading.paths import files_of
 from lostsales.errors import LostSalesError
 

@@ -22,15 +22,15 @@ from lostsales.data.reading.checks import (
     check_duplicates,
     check_out_of_stock,
     check_stock,
+    missing_zeros,
+    with_stockouts_by,
 )
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.contradictions import missing_zeros, with_stockouts_by
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.evening_orders import lay_out, with_first_orders
 from lostsales.data.reading.findings import Findings
-from lostsales.data.reading.log_columns import read_columns, require_columns
+from lostsales.data.reading.log_columns import as_sales_only, read_columns, require_columns
 from lostsales.data.reading.paths import problem_beside
-from lostsales.data.reading.sales_only import as_sales_only
 from lostsales.data.reading.supply import pipeline_texts
 from lostsales.data.reading.table import Table, open_table
 from lostsales.data.receipts import with_receipts

@@ -1,5 +1,6 @@
 """The columns of a log: those that a table must have, and their values."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,19 @@ from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.supply import LotColumns, read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.types import Array, Bools, Floats, Ints
+
+
+def as_sales_only(problem: Problem, columns: Collection[str], allowed: bool) -> tuple[Problem, bool]:
+    """The problem as a table names its columns, and whether the table may lack stock-out flags and prices.
+
+    A table of sales alone may where that is `allowed`, or where its columns have the names of forecasting libraries.
+    """
+    named = problem.named_as_in(columns)
+    names = named.columns
+    sales_only = (allowed or named is not problem) and names.stock not in columns and names.order not in columns
+    named = named.with_share_in(columns)
+    priced = names.price in columns or named.price is not None or named.prices is not None
+    return (named.model_copy(update={"price": 1.0}) if sales_only and not priced else named), sales_only
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,7 +101,7 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     if isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
     ):
-        from lostsales.data.reading.opening import open_files
+        from lostsales.data.reading.files import open_files
         from lostsales.data.reading.paths import files_of
 
         return open_files(files_of(source), reads)

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.calendar.grid import DAY
+from lostsales.data.calendar.periods import DAY
 from lostsales.data.log import SalesLog
 from lostsales.demand.forecasting.panel import panel_of
 from lostsales.demand.forecasting.periods import PeriodColumns

@@ -4,7 +4,7 @@ import numpy as np
 
 from lostsales.data.balance import stock_after
 from lostsales.data.calendar.openings import ClockRows, on_given_closed, shared_columns
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.reading.calendar import fill_calendar
