@@ -178,6 +178,17 @@ class SalesLog:
         """Rows that have a next row in their series, (rows,)."""
         return np.r_[self.series[1:] == self.series[:-1], False] if len(self) else np.zeros(0, dtype=bool)
 
+    @cached_property
+    def steps(self) -> Ints:
+        """Steps from each row of a series to the next, in microseconds or whole numbers."""
+        return np.asarray(np.diff(self.period.astype(np.int64))[self.has_next[:-1]])
+
+    @cached_property
+    def usual_step(self) -> int:
+        """The most frequent step; 0 where no series has two rows."""
+        values, counts = np.unique(self.steps, return_counts=True)
+        return int(values[counts.argmax()]) if len(values) else 0
+
     def features_by_name(self, rows: Ints) -> dict[str, Floats]:
         """The features of rows, each (rows,)."""
         return {each.name: self.features[rows, at] for at, each in enumerate(self.problem.features)}

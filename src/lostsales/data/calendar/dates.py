@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.calendar.clock import WEEKDAYS
-from lostsales.data.calendar.periods import DAY, WEEK_DAYS
+from lostsales.data.calendar.clock import DAY, WEEKDAYS, weekday_of
 from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -52,7 +51,7 @@ def calendar_values(name: str, word: str, period: Array, step: int) -> Floats:
     """
     days = _days(period, step)
     if word == WEEKDAY:
-        return np.asarray((days.astype(np.int64) + 3) % WEEK_DAYS, dtype=np.float64)
+        return weekday_of(days).astype(np.float64)
     if word == MONTH:
         return np.asarray(days.astype("datetime64[M]").astype(np.int64) % 12, dtype=np.float64)
     if word == WEEK:

@@ -1,4 +1,4 @@
-"""Periods on a clock of equal steps: their positions, which of them are closed or missing, and the next open ones."""
+"""Periods on a clock of equal steps: positions, closed, missing and next open periods, and closings in words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,11 @@ from datetime import date
 
 import numpy as np
 
-from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Calendars, ClosedPeriods
+from lostsales.data.calendar.clock import DAY, LEARN, MINUTE, WEEK_DAYS, WEEKDAYS, Calendars, ClosedPeriods, weekday_of
+from lostsales.data.labels import spelled
 from lostsales.data.settings import MOST_NUMBER
 from lostsales.types import Array, Bools, Ints
 
-MINUTE = 60_000_000  # microseconds
-DAY = 1440 * MINUTE
-WEEK_DAYS = 7
 # Relative tolerance of a step: local days in UTC are an hour (4 %) longer or shorter twice a year.
 _JITTER = 0.05
 MOST_CLOSED = 14  # days; a gap of this length or more is not learned as a closing
@@ -26,7 +24,7 @@ class PeriodGrid:
     is_dated: bool
     step: int  # microseconds, or whole numbers
     anchor: int  # the period at position 0, in the first week of all or earlier
-    week: int  # steps in a week; 0 if they do not divide it
+    week: int = 0  # steps in a week; 0 if they do not divide it, or are not known to
 
     @classmethod
     def of(cls, period: Array, steps: Ints) -> "PeriodGrid | None":
@@ -60,15 +58,28 @@ class PeriodGrid:
         from_anchor = period.astype(np.int64) - self.anchor
         return (from_anchor + self.step // 2) // self.step
 
-    def period(self, position: Ints) -> Array:
+    def period(self, position: Ints | int) -> Array:
         """Dates or whole numbers of positions."""
         found = np.asarray(position, dtype=np.int64) * self.step + self.anchor
         return found.astype("datetime64[us]") if self.is_dated else found
 
+    def name(self, position: int) -> str:
+        """The text of a period, as a log writes it."""
+        return spelled(self.period(position))
+
+    @property
+    def is_daily(self) -> bool:
+        """True if a period is a day."""
+        return self.is_dated and self.step == DAY
+
+    @property
+    def periods_a_week(self) -> float | None:
+        """Periods per week; None if periods are plain numbers."""
+        return WEEK_DAYS * DAY / self.step if self.is_dated else None
+
     def weekday(self, position: Ints) -> Ints:
         """Weekday, 0 for Monday; local midnight in UTC is rounded to the nearest day."""
-        days = (self.period(position).astype(np.int64) + (DAY // 2 if self.step >= DAY else 0)) // DAY
-        return (days + 3) % WEEK_DAYS
+        return weekday_of(self.period(position) + np.timedelta64(DAY // 2 if self.step >= DAY else 0, "us"))
 
     def most_missing(self, *, weekly: bool) -> int:
         """Upper bound (exclusive) on the consecutive periods of a closing; `weekly` if a cycle of seven was found."""
@@ -208,3 +219,68 @@ def next_open_periods(calendars: Calendars, names: Sequence[str], period: Array)
             break
         position = position + is_closed
     return grid.period(position)
+
+
+MOST_SHOWN = 5  # calendars listed before "and N further calendars"
+
+
+@dataclass(frozen=True)
+class Closings:
+    """Closings that some series share."""
+
+    series: int  # how many share it
+    example: str  # one of them
+    every: tuple[str, ...]  # days that are closed every week
+    also: tuple[str, ...]  # further closed periods, each by its date or number
+    words: str
+
+
+def closings(calendars: Calendars, names: Array) -> tuple[Closings, ...]:
+    """Closings of all series in words, the most frequent first; empty if nothing is closed."""
+    if not calendars.closed:
+        return ()
+    different = np.unique(names.astype(str))
+    ids = calendars.ids(different.tolist())
+    grid = PeriodGrid(calendars.is_dated, calendars.step, calendars.anchor, calendars.week)
+    found = []
+    for place, each in enumerate(calendars.closed):
+        own = different[ids == place]
+        if len(own):
+            every, parts = _every(each, grid)
+            also = tuple(spelled(day) for day in _shown_periods(each, grid))
+            found.append(Closings(len(own), str(own[0]), every, also, _words(every, parts, len(also), grid)))
+    return tuple(sorted(found, key=lambda each: -each.series))
+
+
+def closing_lines(found: tuple[Closings, ...]) -> list[str]:
+    """One line per calendar, with its series if there are several calendars."""
+    if len(found) < 2:
+        return [each.words for each in found]
+    lines = [f"{each.words}: {each.series:,} series, such as {each.example}" for each in found[:MOST_SHOWN]]
+    return [*lines, *([f"and {len(found) - MOST_SHOWN:,} further calendars"] if len(found) > MOST_SHOWN else [])]
+
+
+def _every(closed: ClosedPeriods, grid: PeriodGrid) -> tuple[tuple[str, ...], int]:
+    """Days that are closed every week, and the number of closed periods on other weekdays."""
+    if not grid.is_dated:
+        return ("7th period",) * len(closed.weekly), 0
+    counts = np.bincount(grid.weekday(np.array(closed.weekly, dtype=np.int64)), minlength=WEEK_DAYS)
+    whole = counts == max(grid.week // WEEK_DAYS, 1)
+    return tuple(np.array(WEEKDAYS)[whole].tolist()), int(counts[~whole].sum())
+
+
+def _shown_periods(closed: ClosedPeriods, grid: PeriodGrid) -> Array:
+    periods = grid.period(np.array(closed.single, dtype=np.int64))
+    # A local midnight in universal time is shown as the day that it begins.
+    return (periods + np.timedelta64(DAY // 2, "us")).astype("datetime64[D]") if grid.step == DAY else periods
+
+
+def _words(every: tuple[str, ...], parts: int, also: int, grid: PeriodGrid) -> str:
+    unit = "day" if grid.is_dated and grid.step == DAY else "period"
+    weekdays = " and ".join(filter(None, (", ".join(every[:-1]), *every[-1:])))
+    phrases = [
+        f"every {weekdays}" if every else "",
+        f"in {parts:,} of the {grid.week:,} periods of a week" if parts else "",
+        f"on {also:,} {'other ' if every or parts else ''}{unit}{'s' if also > 1 else ''}" if also else "",
+    ]
+    return " and ".join(filter(None, phrases)) or "never"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Clock
+from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Clock, weekday_of
 from lostsales.data.economics import units_available
 from lostsales.data.labels import spelled, texts_of
 from lostsales.data.log import AnyLog, SalesLog
@@ -86,6 +86,16 @@ def check_clock(findings: Findings, clock: Clock, period: Array) -> None:
             findings.add(f"[clock] {key} must have {wanted} as the periods are{also}, but it has {wrong[0]!r}")
 
 
+def check_calendar(findings: Findings, problem: Problem, period: Array) -> None:
+    """Add a finding where a calendar meets periods that are no dates."""
+    if problem.calendar and period.dtype.kind != "M":
+        column = problem.columns.period
+        findings.add(
+            f"{column} must be dates, as the problem's calendar ({', '.join(problem.calendar)}) reads them, but it has "
+            "whole numbers: leave calendar out, or give the dates"
+        )
+
+
 def check_closings(findings: Findings, on_closed: Bools, period: Array, ordering: Ints | None) -> None:
     """No row is of a period that is given as closed; `on_closed` and `period` are in order."""
     findings.check(
@@ -102,7 +112,7 @@ def _named_day(period: object) -> str:
     if not isinstance(period, np.datetime64):
         return spelled(period)
     day = period.astype("datetime64[D]")
-    return f"{WEEKDAYS[(int(day.astype(np.int64)) + 3) % 7]} {spelled(day)}"
+    return f"{WEEKDAYS[int(weekday_of(day))]} {spelled(day)}"
 
 
 # Exact sell-outs that no row is recorded as out of stock beside may be chance where they are few.
@@ -152,8 +162,7 @@ def missing_zeros(log: SalesLog, is_hole: Bools) -> tuple[int, float]:
     few_gaps = holes < LEAST_GAPS * np.count_nonzero(pairs)
     if len(log) < LEAST_ROWS or not holes or few_gaps or zeros > MOST_ZEROS * len(log):
         return 0, 0.0
-    steps = np.diff(log.period).astype(np.int64)
-    gaps = np.rint(steps[is_hole] / steps[pairs].min()) - 1
+    gaps = np.rint(np.diff(log.period).astype(np.int64)[is_hole] / log.steps.min()) - 1
     missing = int(np.minimum(gaps, LONGEST_GAP).sum())
     share = missing / (len(log) + missing)
     return (missing, share) if share >= LEAST_MISSING else (0, 0.0)

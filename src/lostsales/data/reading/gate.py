@@ -14,8 +14,8 @@ from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.calendar import check_calendar, with_calendar
 from lostsales.data.reading.checks import (
+    check_calendar,
     check_clock,
     check_closings,
     check_constant,
@@ -29,7 +29,7 @@ from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.evening_orders import lay_out, with_first_orders
 from lostsales.data.reading.findings import Findings
-from lostsales.data.reading.log_columns import as_sales_only, read_columns, require_columns
+from lostsales.data.reading.log_columns import as_sales_only, read_columns, require_columns, with_calendar
 from lostsales.data.reading.paths import problem_beside
 from lostsales.data.reading.supply import pipeline_texts
 from lostsales.data.reading.table import Table, open_table

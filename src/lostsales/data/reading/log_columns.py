@@ -1,13 +1,15 @@
 """The columns of a log: those that a table must have, and their values."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from lostsales.data.calendar.dates import calendar_values
 from lostsales.data.economics import UnitCosts
 from lostsales.data.feature import Feature
+from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
@@ -211,3 +213,21 @@ def _costs(reader: ColumnReader, problem: Problem) -> tuple[UnitCosts | None, tu
         else:
             missing.append(role)
     return None if missing else UnitCosts(**found, fixed_order=given.fixed_order), tuple(missing)
+
+
+def with_calendar(log: SalesLog) -> SalesLog:
+    """The log with the features of its calendar."""
+    if not log.problem.calendar:
+        return log
+    features = log.features.copy()
+    fill_calendar(log.problem, log.period, features)
+    return replace(log, features=features)
+
+
+def fill_calendar(problem: Problem, period: Array, features: Floats) -> None:
+    """Write the features of the calendar at periods (rows,) into their columns of (rows, features)."""
+    clock = problem.clock.calendars
+    step = clock.step if clock.is_dated else 0
+    for index, feature in enumerate(problem.features):
+        if feature.calendar is not None:
+            features[:, index] = calendar_values(feature.name, feature.calendar, np.asarray(period), step)
