@@ -93,11 +93,10 @@ def _most(log: SalesLog, integer: bool) -> Floats | float:
 def _read_off_next_stock(log: SalesLog) -> Floats:
     """The demand of each row as its next stock shows it, else NaN."""
     shown = np.full(len(log), np.nan)
-    if log.stock is None or log.order is None or len(log) < 2:
+    if log.ledger is None or len(log) < 2:
         return shown
-    arrived = log.order if log.received is None else log.received
-    moved = 0.0 if log.adjustment is None else log.adjustment[:-1]
-    read = shown_by_next_stock(log.problem, log.stock[:-1], arrived[:-1], log.stock[1:] - moved)
+    stock, _, arrived, _, moved, _ = log.ledger
+    read = shown_by_next_stock(log.problem, stock[:-1], arrived[:-1], stock[1:] - moved[:-1])
     shown[:-1] = np.where(log.has_next[:-1], read, np.nan)
     return shown
 

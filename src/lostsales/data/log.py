@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.ledger import Ledger
 from lostsales.data.problem import Problem
 from lostsales.data.products import Products
 from lostsales.errors import LostSalesError
@@ -194,12 +195,21 @@ class SalesLog:
         return {each.name: self.features[rows, at] for at, each in enumerate(self.problem.features)}
 
     @cached_property
+    def ledger(self) -> Ledger | None:
+        """The columns of stock; None in a demand-only log."""
+        if self.stock is None or self.order is None:
+            return None
+        arrived = self.order if self.received is None else self.received
+        moved = np.zeros(len(self)) if self.adjustment is None else self.adjustment
+        return Ledger(self.stock, self.order, arrived, self.sales, moved, self.series)
+
+    @cached_property
     def available(self) -> Floats:
         """Units that could be sold; in a demand-only log known only up to the sales of a stock-out."""
-        if self.stock is None or self.order is None:
+        ledger = self.ledger
+        if ledger is None:
             return np.where(self._recorded_stockouts, self.sales, np.inf) if self.records_stockouts else self.sales
-        arrived = self.order if self.received is None else self.received
-        available = units_available(self.stock, arrived, self.problem.flow)
+        available = units_available(ledger.stock, ledger.arrived, self.problem.flow)
         # More than that can be sold where a correction of the period added to the stock.
         return np.where(exceeds(self.sales, available), self.sales, available)
 
@@ -258,7 +268,7 @@ class SalesLog:
     def decisions(self, verb: str) -> "DecisionLog":
         """The log as one of decisions, or an error that lists all that `verb` needs and the log does not have."""
         missing = []
-        if self.stock is None or self.order is None:
+        if self.ledger is None:
             missing.append(f"{verb} needs stock and orders, and this log has none; audit, impute and demand can use it")
         if self.costs is None:
             keys = [f"{name} = ..." for name in self.notes.missing_costs or COSTS]

@@ -41,9 +41,12 @@ class OrderMoment:
 
 def order_moment(log: SalesLog) -> OrderMoment | None:
     """Time at which the orders of a log were decided; None without orders, or with `order_placed = "close"`."""
-    if log.stock is None or log.order is None or log.problem.order_placed == "close":
+    ledger = log.ledger
+    if ledger is None or log.problem.order_placed == "close":
         return None
-    return moment_of(log.stock, log.order, log.sales, log.has_next, ~exceeds(log.available, log.sales), log.price)
+    return moment_of(
+        ledger.stock, ledger.order, ledger.sales, log.has_next, ~exceeds(log.available, log.sales), log.price
+    )
 
 
 def moment_of(

@@ -4,45 +4,44 @@ from dataclasses import replace
 
 import numpy as np
 
-from lostsales.data.log import SalesLog
+from lostsales.data.ledger import Ledger
+from lostsales.data.log import AnyLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.receipts import likeliest_on_way
 from lostsales.data.shop import Shop
 from lostsales.types import Array, Bools, Floats, exceeds
 
 
-def with_pipeline(log: SalesLog, given: Floats | None = None) -> SalesLog:
-    """The log with its pipeline: as given, (rows, columns), or as orders and receipts tell."""
-    if log.order is None or not log.problem.pipeline_length:
-        return log
-    return replace(log, pipeline=pipeline_of_rows(log) if given is None else given)
-
-
-def pipeline_of_rows(log: SalesLog) -> Floats:
-    """Units that are on the way when each row opens, (rows, pipeline length).
+def with_pipeline(log: AnyLog, given: Floats | None = None) -> AnyLog:
+    """The log with its pipeline: as given, (rows, columns), or as orders and receipts tell.
 
     With one lead time, the orders that are not due yet; of those before the first row, what was received later. With
     lead times that vary, the orders that are likeliest not to have arrived, given the receipts so far.
     """
-    length, rows = log.problem.pipeline_length, np.arange(len(log))
-    ordered, known = _ordered(log)
+    ledger, length = log.ledger, log.problem.pipeline_length
+    if ledger is None or not length:
+        return log
+    if given is not None:
+        return replace(log, pipeline=given)
+    ordered, known = _ordered(ledger, length)
     if not log.problem.lead_times.is_fixed:
-        on_way = likeliest_on_way(log)
-        return ordered * (on_way[:, None] >> np.arange(length) & 1)
+        on_way = likeliest_on_way(ledger, log.problem)
+        return replace(log, pipeline=ordered * (on_way[:, None] >> np.arange(length) & 1))
+    if log.received is None:
+        return replace(log, pipeline=ordered)
     # Ordered before the log began: with one lead time it arrives in a row that the log may have.
-    due = rows[:, None] + np.arange(length)
+    due = np.arange(len(log))[:, None] + np.arange(length)
     ends = np.r_[log.starts[1:], len(log)][log.series]
-    seen = ~known & (due < ends[:, None]) & (log.received is not None)
-    received = np.zeros(len(log)) if log.received is None else log.received
-    return np.where(seen, received[np.minimum(due, len(log) - 1)], ordered)
+    seen = ~known & (due < ends[:, None])
+    return replace(log, pipeline=np.where(seen, log.received[np.minimum(due, len(log) - 1)], ordered))
 
 
-def contradicts_orders(log: SalesLog, given: Floats) -> Bools:
+def contradicts_orders(log: SalesLog, ledger: Ledger, given: Floats) -> Bools:
     """Rows whose given pipeline differs from the orders of the periods before, (rows,).
 
     With one lead time it is that order; else that order, or nothing where it arrived.
     """
-    ordered, known = _ordered(log)
+    ordered, known = _ordered(ledger, given.shape[1])
     off = exceeds(given, ordered)
     short = exceeds(ordered, given)
     wrong = off | (short if log.problem.lead_times.is_fixed else short & exceeds(given, 0.0))
@@ -56,20 +55,16 @@ def off_lead_time(log: SalesLog) -> tuple[Bools, Floats]:
     """
     lead = log.problem.lead_times
     varies = not lead.is_fixed or lead.longest < 2 or log.problem.supply.share < 1
-    if log.received is None or log.order is None or varies:
+    if log.received is None or log.ledger is None or varies:
         return np.zeros(len(log), dtype=bool), np.zeros(len(log))
-    at = np.arange(len(log)) - lead.longest + 1
-    known = at >= log.starts[log.series]
-    due = np.where(known, log.order[np.maximum(at, 0)], 0.0)
+    due, known = log.ledger.before(lead.longest - 1)
     return known & (exceeds(log.received, due) | exceeds(due, log.received)), due
 
 
-def _ordered(log: SalesLog) -> tuple[Floats, Bools]:
+def _ordered(ledger: Ledger, length: int) -> tuple[Floats, Bools]:
     """Orders of the periods before each row, one per pipeline column, and a mask of those that the log shows."""
-    length, order = log.problem.pipeline_length, np.asarray(log.order)
-    at = np.arange(len(log))[:, None] - length + np.arange(length)
-    known = at >= log.starts[log.series][:, None]
-    return np.where(known, order[np.maximum(at, 0)], 0.0), known
+    columns, known = zip(*(ledger.before(length - column) for column in range(length)), strict=True)
+    return np.column_stack(columns), np.column_stack(known)
 
 
 def expected_arrivals(shop: Shop, pipeline: Floats) -> Floats:

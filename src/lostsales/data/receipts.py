@@ -13,7 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.ledger import Ledger
 from lostsales.data.log import SalesLog
+from lostsales.data.shop import Shop
 from lostsales.data.supply import LEARN, LOST, LeadTimes
 from lostsales.errors import LostSalesError
 from lostsales.types import Floats, Ints, exceeds
@@ -170,7 +172,7 @@ def count_arrivals(units: Floats, out: int, came: int, chance: float, arrivals: 
 LONGEST_FIXED = 30  # periods up to which one lead time of all orders is looked for
 LONGEST_VARYING = 8  # up to which lead times may vary: work grows with 3 to this power
 FIXED_SHARE = 0.95  # of the receipts that one lead time must give to be taken
-MOST_ROWS = 20_000  # from which varying lead times are learned
+LEARNED_ROWS = 20_000  # from which varying lead times are learned: bounds time
 LEAST_ORDERS = 20  # below, lead times are not learned
 ITERATIONS = 200  # most steps of the EM algorithm
 CHANGE = 1e-5  # of a hazard at which iterations stop
@@ -198,12 +200,12 @@ class LearnedLeadTimes:
 
 def with_receipts(log: SalesLog) -> SalesLog:
     """The log with what arrived in each period and, where they are to be learned, the law of its lead times."""
-    problem = log.problem
-    if log.order is None or log.stock is None:
+    problem, ledger = log.problem, log.ledger
+    if ledger is None:
         return log
     if problem.supply.lead_time == LEARN:
-        received = receipts_by_stock(log) if log.received is None else log.received
-        found = learn_lead_times(replace(log, received=received))
+        received = receipts_by_stock(ledger) if log.received is None else log.received
+        found = learn_lead_times(ledger._replace(arrived=received), problem.supply.share)
         chances, errors = found.table()
         (only,) = chances if len(chances) == 1 else (None,)
         update = {"lead_time": chances if only is None else int(only), "lead_time_errors": errors}
@@ -214,73 +216,62 @@ def with_receipts(log: SalesLog) -> SalesLog:
         return log
     law = problem.lead_times
     if not law.is_fixed or problem.supply.share < 1:
-        return replace(log, received=receipts_by_stock(log))
-    return replace(log, received=_receipts_by_orders(log, law.longest))
+        return replace(log, received=receipts_by_stock(ledger))
+    if law.longest == 0:
+        return replace(log, received=ledger.order)
+    # The order placed a lead time before; in the first rows, whose orders the log lacks, as the stock shows it.
+    placed, known = ledger.before(law.longest - 1)
+    return replace(log, received=np.where(known, placed, receipts_by_stock(ledger)))
 
 
-def receipts_by_stock(log: SalesLog) -> Floats:
+def receipts_by_stock(ledger: Ledger) -> Floats:
     """Receipts implied by the next stock; 0 in the last row of a series."""
-    stock, moved = np.asarray(log.stock), np.zeros(len(log)) if log.adjustment is None else log.adjustment
-    following = np.r_[stock[1:], 0.0]
-    came = np.maximum(following - np.maximum(stock - log.sales, 0.0) - moved, 0.0)
+    following = np.r_[ledger.stock[1:], 0.0]
+    came = np.maximum(following - np.maximum(ledger.stock - ledger.sales, 0.0) - ledger.moved, 0.0)
     came = np.where(exceeds(came, 0.0), came, 0.0)
-    return np.where(log.has_next, np.round(came, 9), 0.0)
+    return np.where(ledger.has_next, np.round(came, 9), 0.0)
 
 
-def _receipts_by_orders(log: SalesLog, lead: int) -> Floats:
-    """Order placed a lead time before; derived from the stock in the first rows, whose orders the log lacks."""
-    if lead == 0:
-        return np.asarray(log.order)
-    rows, first = np.arange(len(log)), log.starts[log.series]
-    at = rows - lead + 1
-    return np.where(at >= first, np.asarray(log.order)[np.maximum(at, 0)], receipts_by_stock(log))
-
-
-def learn_lead_times(log: SalesLog) -> LearnedLeadTimes:
-    """The law of lead times from orders and receipts.
+def learn_lead_times(ledger: Ledger, share: float) -> LearnedLeadTimes:
+    """The law of lead times from orders and what arrived, of which `share` came.
 
     One lead time of all orders, where it gives nearly all receipts. Otherwise hazards are estimated by expectation
     maximisation over the sets of orders that add up to each receipt: where no two sets do, this is the product-limit
     estimator, and the standard errors are Greenwood's by the delta method.
     """
-    if log.order is None or log.received is None:
-        raise LostSalesError("lead times are learned from orders and receipts, and this log has none")
-    placed = int(np.count_nonzero(log.order > 0))
+    placed = int(np.count_nonzero(ledger.order > 0))
     if placed < LEAST_ORDERS:
         raise LostSalesError(
             f"lead times are learned from {LEAST_ORDERS} or more orders, but there are {placed}: set supply.lead_time"
         )
-    fixed = _fixed(log)
+    fixed = _fixed(ledger, share)
     if fixed is not None:
         return LearnedLeadTimes(LeadTimes.fixed(fixed), np.zeros(fixed + 2), placed, 0.0)
-    starts = np.r_[log.starts, len(log)]
-    starts = starts[starts <= max(MOST_ROWS, starts[1])] if len(log) > MOST_ROWS else starts
-    share = log.problem.supply.share
+    starts = np.r_[np.unique(ledger.starts), len(ledger.stock)]
+    starts = starts[starts <= max(LEARNED_ROWS, starts[1])]
     hazards = np.r_[0.0, 1 / (LONGEST_VARYING + 1 - np.arange(LONGEST_VARYING))]
     unexplained, waiting = 0.0, np.zeros(len(hazards))
     for _ in range(ITERATIONS):
         arrivals, waiting = np.zeros(len(hazards)), np.zeros(len(hazards))
-        unexplained = count_expected_arrivals(log.order, log.received, starts, hazards, share, arrivals, waiting)
+        unexplained = count_expected_arrivals(ledger.order, ledger.arrived, starts, hazards, share, arrivals, waiting)
         new = np.divide(arrivals, waiting, out=np.zeros(len(hazards)), where=waiting > 0)
         change, hazards = float(np.abs(new - hazards).max()), new
         if change < CHANGE:
             break
     law, errors = _law(hazards, waiting)
     rows = int(starts[-1])
-    return LearnedLeadTimes(law, errors, int(np.count_nonzero(log.order[:rows] > 0)), unexplained / rows)
+    return LearnedLeadTimes(law, errors, int(np.count_nonzero(ledger.order[:rows] > 0)), unexplained / rows)
 
 
-def _fixed(log: SalesLog) -> int | None:
+def _fixed(ledger: Ledger, share: float) -> int | None:
     """The lead time that gives nearly all receipts, None where none does."""
-    order, received = np.asarray(log.order), np.asarray(log.received)
-    rows, first = np.arange(len(log)), log.starts[log.series]
     for lead in range(1, LONGEST_FIXED + 1):
-        known = rows - lead + 1 >= first
-        told = known & ((received > 0) | (order[np.maximum(rows - lead + 1, 0)] > 0)) & log.has_next
+        placed, known = ledger.before(lead - 1)
+        told = known & ((ledger.arrived > 0) | (placed > 0)) & ledger.has_next
         if np.count_nonzero(told) < LEAST_ORDERS:
             continue
-        expected = log.problem.supply.share * order[rows[told] - lead + 1]
-        near = np.abs(received[told] - expected) < (1.0 if log.problem.supply.share < 1 else 1e-6 * (1 + expected))
+        expected = share * placed[told]
+        near = np.abs(ledger.arrived[told] - expected) < (1.0 if share < 1 else 1e-6 * (1 + expected))
         if near.mean() >= FIXED_SHARE:
             return lead
     return None
@@ -306,18 +297,15 @@ def _law(hazards: Floats, waiting: Floats) -> tuple[LeadTimes, Floats]:
     return LeadTimes(tuple((chances / total).tolist()), lost if lost > LEAST_CHANCE / 10 else 0.0), errors
 
 
-def likeliest_on_way(log: SalesLog) -> Ints:
+def likeliest_on_way(ledger: Ledger, shop: Shop) -> Ints:
     """The orders that are likeliest on the way when each row opens, by what was received before, (rows,) bits.
 
     Bit k stands for the order of (pipeline length - k) periods before.
     """
-    law, supply, order, received = log.problem.lead_times, log.problem.supply, log.order, log.received
-    assert order is not None
-    assert received is not None
+    law = shop.lead_times
     waited = np.arange(1, law.longest + 1)
     seen = law.hazards[waited] * (1 - law.lost_after[waited - 1])
-    on_way = np.zeros(len(log), dtype=np.int64)
-    starts = np.r_[log.starts, len(log)]
-    for first, end in pairwise(starts):
-        match(order, received, first, end, np.r_[0.0, seen], supply.share, 0, on_way)
+    on_way = np.zeros(len(ledger.stock), dtype=np.int64)
+    for first, end in pairwise(np.r_[np.unique(ledger.starts), len(on_way)]):
+        match(ledger.order, ledger.arrived, first, end, np.r_[0.0, seen], shop.supply.share, 0, on_way)
     return on_way

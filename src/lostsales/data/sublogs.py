@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.data.assortment import is_assortment
 from lostsales.data.encoding import attribute_levels
 from lostsales.data.log import AnyLog, SalesLog
-from lostsales.data.pipelines import pipeline_of_rows
+from lostsales.data.pipelines import with_pipeline
 from lostsales.data.receipts import receipts_by_stock
 from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
@@ -103,17 +103,16 @@ def with_open_period(log: AnyLog, features: Floats, stock: Floats, period: Array
 
 def _with_open_pipeline(log: AnyLog, opened: Ints) -> AnyLog:
     """The log with the pipeline of its open rows: that of the rows before them, less what arrived, and their orders."""
-    if log.pipeline is None or log.order is None or log.received is None:
+    if log.pipeline is None or log.ledger is None or log.received is None:
         return log
     if log.problem.lead_times.is_fixed:
         pipeline = log.pipeline.copy()
-        pipeline[opened] = np.column_stack([log.pipeline[opened - 1], log.order[opened - 1]])[:, 1:]
+        pipeline[opened] = np.column_stack([log.pipeline[opened - 1], log.ledger.order[opened - 1]])[:, 1:]
         return replace(log, pipeline=pipeline)
     # The last receipt may not be in the table yet, but today's stock shows it.
     received, last = log.received.copy(), opened - 1
-    received[last] = np.maximum(received[last], receipts_by_stock(log)[last])
-    log = replace(log, received=received)
-    return replace(log, pipeline=pipeline_of_rows(log))
+    received[last] = np.maximum(received[last], receipts_by_stock(log.ledger)[last])
+    return with_pipeline(replace(log, received=received))
 
 
 # Part of a larger log is precise enough: intervals are over at most twenty units, and every further row

@@ -66,7 +66,7 @@ class RecentRows:
 
     @cached_property
     def _arrived(self) -> Floats:
-        return np.asarray(self.log.order if self.log.received is None else self.log.received)
+        return np.zeros(0) if self.log.ledger is None else self.log.ledger.arrived
 
     @cached_property
     def _idle_share(self) -> float:

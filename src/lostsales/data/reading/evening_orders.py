@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.economics import UnitCosts
+from lostsales.data.ledger import Ledger
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.findings import Findings
@@ -47,15 +48,16 @@ def with_first_orders(log: SalesLog, starts: Ints) -> SalesLog:
     They are what must have arrived, by receipts or by the stock. Where the stock of such a row held them, only the sum
     is known: the usual order of the series, or the whole stock where that is less, stands for them.
     """
-    if log.stock is None or log.order is None or log.problem.order_placed == "open" or not len(starts):
+    ledger = log.ledger
+    if ledger is None or log.problem.order_placed == "open" or not len(starts):
         return log
-    stock, order, last = log.stock.copy(), log.order.copy(), len(log) - 1
+    stock, order, last = ledger.stock.copy(), ledger.order.copy(), len(log) - 1
     if log.problem.stock_includes_arrivals and log.received is None:
         on_shelf = stock[starts] + order[starts]
         order[starts] = np.minimum(_usual(order, log)[log.series[starts]], on_shelf)
         stock[starts] = on_shelf - order[starts]
         return replace(log, stock=stock, order=order)
-    arrived = _arrived_by_stock(log) if log.received is None else log.received
+    arrived = _arrived_by_stock(ledger, log.problem) if log.received is None else log.received
     lead = log.problem.lead_times
     due = starts + max(lead.longest - 1, 0)  # the row in which such an order arrives
     is_seen = lead.is_fixed & (due <= last) & (log.series[np.minimum(due, last)] == log.series[starts])
@@ -63,13 +65,12 @@ def with_first_orders(log: SalesLog, starts: Ints) -> SalesLog:
     return replace(log, order=order)
 
 
-def _arrived_by_stock(log: SalesLog) -> Floats:
+def _arrived_by_stock(ledger: Ledger, problem: Problem) -> Floats:
     """Arrivals implied by the next stock; in the last row of a series, the sales beyond the stock."""
-    if log.problem.arrival == "after":
-        return receipts_by_stock(log)
-    stock, moved = np.asarray(log.stock), np.zeros(len(log)) if log.adjustment is None else log.adjustment
-    left = np.where(log.has_next, np.r_[stock[1:], 0.0] - moved, 0.0)
-    return np.asarray(np.maximum(left - stock + log.sales, 0.0))
+    if problem.arrival == "after":
+        return receipts_by_stock(ledger)
+    left = np.where(ledger.has_next, np.r_[ledger.stock[1:], 0.0] - ledger.moved, 0.0)
+    return np.asarray(np.maximum(left - ledger.stock + ledger.sales, 0.0))
 
 
 def _of_previous(column: Floats, previous: Ints) -> Floats:

@@ -293,8 +293,8 @@ class _Gate:
     def _with_pipeline(self, log: SalesLog) -> SalesLog:
         """The log with what is on the way, as its columns say, or else as orders and receipts tell."""
         given = self._in_order(self.columns.on_order)
-        if given is not None and given.shape[1] == log.problem.pipeline_length and not log.demand_only:
-            wrong = contradicts_orders(log, given)
+        if given is not None and given.shape[1] == log.problem.pipeline_length and log.ledger is not None:
+            wrong = contradicts_orders(log, log.ledger, given)
             wanted = f"{log.problem.columns.on_order} must equal the orders of the periods before"
             self.findings.check(wrong, wanted, pipeline_texts(given) if wrong.any() else None, rows=self.ordering)
             self.findings.raise_if_any(self.table.rows)
