@@ -9,8 +9,7 @@ from lostsales.data.output_files import replacing
 from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import execute, open_files, parquet_kinds
 from lostsales.data.reading.paths import files_of, is_parquet, problem_beside
-from lostsales.data.reading.text import quoted
-from lostsales.data.sql_names import identifier
+from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
 
 FETCHED = "fetched.parquet"

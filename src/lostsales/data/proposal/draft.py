@@ -1,6 +1,7 @@
 """The findings about a table as a problem file with a comment on every line, and what is left to do."""
 
 from lostsales.data.column_names import fit
+from lostsales.data.format import Format
 from lostsales.data.proposal.balance import FOLLOWS, StockFacts
 from lostsales.data.proposal.column_lines import TomlText, write_columns
 from lostsales.data.proposal.findings import TableFindings
@@ -207,20 +208,21 @@ def _write_clock(found: TableFindings, out: TomlText) -> None:
 
 def _write_format(found: TableFindings, out: TomlText) -> None:
     numbers, period = found.profile.numbers, found.keys.period
+    written = numbers.written
     dates: tuple[str, ...] = ()
     if period is not None:
         dates = period.dates if period.compact_dates is None else (period.compact_dates,)
     if numbers.other is not None:
         out.todo("[format]: numbers such as 1.234 can be read as thousands or as fractions; check which it is")
-    if numbers.is_plain and not dates:
+    if written == Format() and not dates:
         return
     out.table("format", "how the table writes numbers and dates")
-    if numbers.style.decimal != ".":
-        out.key("decimal", numbers.style.decimal, "the decimal sign")
-    if numbers.style.thousands is not None:
-        out.key("thousands", numbers.style.thousands, "between groups of three digits")
-    if numbers.currency is not None:
-        out.key("currency", numbers.currency, "left out of amounts")
+    if written.decimal != ".":
+        out.key("decimal", written.decimal, "the decimal sign")
+    if written.thousands is not None:
+        out.key("thousands", written.thousands, "between groups of three digits")
+    if written.currency is not None:
+        out.key("currency", written.currency, "left out of amounts")
     if period is not None and dates:
         both = f"; CHECK: {dates[1]!r} fits as well" if len(dates) > 1 else ""
         out.key("dates", dates[0], f"as in {period.examples[0]!r}{both}")

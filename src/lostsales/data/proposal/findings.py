@@ -8,9 +8,8 @@ import numpy as np
 from lostsales.data.order_moment import OrderMoment, moment_of
 from lostsales.data.proposal.balance import FOLLOWS, StockFacts, balanced_triple, stock_facts
 from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
-from lostsales.data.proposal.profile import Column, Profile, profile
+from lostsales.data.proposal.profile import Column, Profile, Sample, Source, profile
 from lostsales.data.proposal.roles import Others, Roles, find_others, find_roles
-from lostsales.data.proposal.sample import Sample, Source
 from lostsales.data.reading.columns import LARGEST_WHOLE
 from lostsales.types import Bools, Floats, exceeds
 

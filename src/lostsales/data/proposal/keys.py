@@ -11,8 +11,7 @@ from lostsales.data.calendar.clock import Clock
 from lostsales.data.calendar.openings import ClockRows, find_openings
 from lostsales.data.calendar.periods import closing_lines, closings
 from lostsales.data.column_names import fit
-from lostsales.data.proposal.profile import Column, Profile
-from lostsales.data.proposal.sample import Sample
+from lostsales.data.proposal.profile import Column, Profile, Sample
 from lostsales.types import Array
 
 

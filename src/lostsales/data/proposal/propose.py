@@ -11,8 +11,7 @@ from lostsales.data.output_files import check_output, replacing
 from lostsales.data.problem import Problem
 from lostsales.data.proposal.draft import draft, is_explained
 from lostsales.data.proposal.findings import TableFindings, look
-from lostsales.data.proposal.profile import is_wide
-from lostsales.data.proposal.sample import open_source
+from lostsales.data.proposal.profile import is_wide, open_source
 from lostsales.data.reading.paths import files_of
 from lostsales.data.settings import checked
 from lostsales.errors import LogError, LostSalesError

@@ -9,8 +9,7 @@ from lostsales.data.column_names import fit
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Columns
 from lostsales.data.proposal.keys import Keys, period_sql, series_sql
-from lostsales.data.proposal.profile import Column, Profile
-from lostsales.data.proposal.sample import Sample
+from lostsales.data.proposal.profile import Column, Profile, Sample
 
 CLOSE = 0.08  # two fits that differ by less are both worth a word
 _LIKELY = 0.35  # least score of a name that may have a role, see `column_names.fit`

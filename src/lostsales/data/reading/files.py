@@ -19,8 +19,7 @@ from lostsales.data.labels import by_appearance, coded
 from lostsales.data.memory import FEWER, check_memory, memory_limit, size
 from lostsales.data.reading.cells import Cells, Texts, connect, fetched
 from lostsales.data.reading.paths import is_parquet
-from lostsales.data.reading.text import quoted
-from lostsales.data.sql_names import identifier
+from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 
