@@ -5,7 +5,7 @@ from typing import Any
 
 from lostsales.data.column_names import fit
 from lostsales.data.problem import Columns
-from lostsales.data.proposal.findings import TableFindings
+from lostsales.data.proposal.facts import TableFacts
 from lostsales.data.proposal.profile import Column
 from lostsales.data.proposal.roles import WORDS
 from lostsales.data.settings import to_toml
@@ -70,7 +70,7 @@ class TomlText:
         return "\n".join(self.lines) + "\n"
 
 
-def write_columns(found: TableFindings, out: TomlText) -> None:
+def write_columns(found: TableFacts, out: TomlText) -> None:
     """All roles that were found, and what is missing."""
     out.table("columns", "what the columns of the table are called")
     _write_series(found, out)
@@ -86,7 +86,7 @@ def write_columns(found: TableFindings, out: TomlText) -> None:
             out.key(role, f"no {role}", f"so that the column {default!r} is not used as it")
 
 
-def _write_series(found: TableFindings, out: TomlText) -> None:
+def _write_series(found: TableFacts, out: TomlText) -> None:
     keys = found.keys
     if len(keys.series) > 1:
         out.key("series", keys.series, f"together with the period they name one row: {keys.n_series:,} series")
@@ -104,7 +104,7 @@ def _write_series(found: TableFindings, out: TomlText) -> None:
         )
 
 
-def _write_period(found: TableFindings, out: TomlText) -> None:
+def _write_period(found: TableFacts, out: TomlText) -> None:
     keys, columns = found.keys, found.profile.columns
     if keys.period is None:
         dates = [each for each in columns.values() if fit(each.name, "period") >= 0.5]
@@ -120,7 +120,7 @@ def _write_period(found: TableFindings, out: TomlText) -> None:
         out.todo(f"the period is in two columns, {years[0]!r} and {keys.period.name!r}: combine them into one date")
 
 
-def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
+def _write_sales_and_price(found: TableFacts, out: TomlText) -> None:
     sales, price, columns = found.column("sales"), found.column("price"), found.profile.columns
     if sales is None:
         amounts = tuple(name for name, each in columns.items() if each.is_amount and name not in found.keys.columns)
@@ -137,7 +137,7 @@ def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
         _write_quantity(found, out, "price", price, f"; CHECK: is {off[0]!r} already taken off?" if off else "")
 
 
-def _write_stock(found: TableFindings, out: TomlText) -> None:
+def _write_stock(found: TableFacts, out: TomlText) -> None:
     """Stock and orders come together: one without the other stands as a comment."""
     stock, closing = found.column("stock"), found.column("closing")
     order, received = found.column("order"), found.column("received")
@@ -168,7 +168,7 @@ def _write_stock(found: TableFindings, out: TomlText) -> None:
 
 
 def _write_quantity(
-    found: TableFindings, out: TomlText, role: str, column: Column, more: str = "", *, active: bool = True
+    found: TableFacts, out: TomlText, role: str, column: Column, more: str = "", *, active: bool = True
 ) -> None:
     others = found.roles.others.get(role, ())
     also = f"; CHECK: or {_listed(others)}" if others else ""
@@ -181,7 +181,7 @@ def _write_quantity(
         out.todo(f"{column.name!r} has values below 0, such as {column.lowest:g}: take returns and corrections out")
 
 
-def _write_stockouts(found: TableFindings, out: TomlText) -> None:
+def _write_stockouts(found: TableFacts, out: TomlText) -> None:
     flag, share, inverted, duration = map(found.column, ("stockout", "in_stock_share", "in_stock", "time_out"))
     if flag is not None:
         out.key("stockout", flag.name, "true where demand was above what there was")

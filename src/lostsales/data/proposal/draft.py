@@ -2,12 +2,13 @@
 
 from lostsales.data.column_names import fit
 from lostsales.data.format import Format
-from lostsales.data.proposal.balance import FOLLOWS, StockFacts
+from lostsales.data.ledger import FOLLOWS
+from lostsales.data.order_moment import OrderMoment
 from lostsales.data.proposal.column_lines import TomlText, write_columns
-from lostsales.data.proposal.findings import TableFindings
+from lostsales.data.proposal.facts import StockFacts, TableFacts
 
 
-def write_timing(found: TableFindings, out: TomlText) -> None:
+def write_timing(found: TableFacts, out: TomlText) -> None:
     """`arrival` with the rows that speak for it, and how the stock moves."""
     facts = found.stock
     if facts is None:
@@ -16,8 +17,8 @@ def write_timing(found: TableFindings, out: TomlText) -> None:
         f"{facts.above_stock:,} of {facts.rows:,} rows sold more than the stock; of the rows with an order "
         f"{facts.sold_stock:,} sold exactly the stock and {facts.sold_both:,} exactly stock and order"
     )
-    if found.orders_at_close:
-        _write_evening(found, facts, out)
+    if found.moment is not None and found.orders_at_close:
+        _write_evening(found, facts, found.moment, out)
     elif facts.arrival is None:
         out.key("arrival", "after", f'FILL IN "after" or "before": the table does not show it. {evidence}')
         out.todo(
@@ -41,10 +42,9 @@ def write_timing(found: TableFindings, out: TomlText) -> None:
         out.key("capacity", 25, "the most that fits into the store; by default no limit", active=False)
 
 
-def _write_evening(found: TableFindings, facts: StockFacts, out: TomlText) -> None:
+def _write_evening(found: TableFacts, facts: StockFacts, moment: OrderMoment, out: TomlText) -> None:
     """The keys of orders that are placed at closing time; when they arrive counts from the next opening."""
-    assert found.moment is not None
-    explained = f"{found.moment.share:.0%} of what is left of the orders by the morning"
+    explained = f"{moment.share:.0%} of what is left of the orders by the morning"
     out.key("order_placed", "close", f"CHECK: the sales of the same row explain {explained}")
     if facts.lead > 1:
         out.todo(
@@ -58,7 +58,7 @@ def _write_evening(found: TableFindings, facts: StockFacts, out: TomlText) -> No
     out.key("arrival", "before" if is_next_day else "after", f"CHECK: an order of the evening can be sold {when}")
 
 
-def write_actions(found: TableFindings, out: TomlText) -> None:
+def write_actions(found: TableFacts, out: TomlText) -> None:
     """Write the prices and orders of the log; a constant price if it has none."""
     price, order = found.column("price"), found.column("order") or found.column("received")
     if price is None:
@@ -86,7 +86,7 @@ def _balance(facts: StockFacts) -> str:
     return text
 
 
-def _todo_of_balance(found: TableFindings, facts: StockFacts, out: TomlText) -> None:
+def _todo_of_balance(found: TableFacts, facts: StockFacts, out: TomlText) -> None:
     """Advise on a stock that does not follow its balance."""
     enough, pairs = FOLLOWS * facts.pairs, f"of {facts.pairs:,} rows"
     if facts.opening >= enough or facts.has_capacity:
@@ -120,7 +120,7 @@ COSTS = {
 }
 
 
-def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tuple[str, list[str]]:
+def draft(found: TableFacts, name: str, more: list[str] | None = None) -> tuple[str, list[str]]:
     """The text of the file, and what is left to do, to which `more` belongs as well."""
     body = TomlText()
     write_timing(found, body)
@@ -136,14 +136,14 @@ def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tup
     return f"{head}\n{body}", left
 
 
-def is_explained(reason: str, found: TableFindings, left: list[str]) -> bool:
+def is_explained(reason: str, found: TableFacts, left: list[str]) -> bool:
     """True if the list of what is left to do names the cause of a reason against the table."""
     named = [name for name in found.profile.columns if any(each.startswith(repr(name)) for each in left)]
     repeated = ["a series must have one row"] if found.keys.repeated else []
     return reason.startswith(("missing column", *repeated, *(f"{name} must" for name in named)))
 
 
-def _write_head(found: TableFindings, name: str, left: list[str], out: TomlText) -> None:
+def _write_head(found: TableFacts, name: str, left: list[str], out: TomlText) -> None:
     sample, keys = found.sample, found.keys
     looked = "" if sample.is_whole else f", {sample.rows:,} of them inspected"
     step = f", {keys.step}" if keys.step else ""
@@ -154,7 +154,7 @@ def _write_head(found: TableFindings, name: str, left: list[str], out: TomlText)
         out.comment(f"- {each}")
 
 
-def _write_others(found: TableFindings, out: TomlText) -> None:
+def _write_others(found: TableFacts, out: TomlText) -> None:
     out.gap()
     if found.others.features:
         out.comment("Known before the decision, and not the same in every period. CHECK: take out what is not known.")
@@ -176,14 +176,14 @@ def _write_others(found: TableFindings, out: TomlText) -> None:
         out.comment(f"CHECK: {name!r} {why}.")
 
 
-def _weekdays_matter(found: TableFindings) -> bool:
+def _weekdays_matter(found: TableFacts) -> bool:
     """True if rows are days over enough weeks, and no column has the weekday."""
     period, features = found.keys.period, [feature.name for feature, _ in found.others.features]
     is_daily = period is not None and found.keys.step == "daily" and period.distinct >= LEAST_DAYS
     return is_daily and not any(fit(name, "weekday") >= 0.5 for name in features)
 
 
-def _write_costs(found: TableFindings, out: TomlText) -> None:
+def _write_costs(found: TableFacts, out: TomlText) -> None:
     out.table("costs", "of a unit, in the currency of the price: a number, or the name of a column in quotes")
     missing = []
     for role, meaning in COSTS.items():
@@ -200,13 +200,13 @@ def _write_costs(found: TableFindings, out: TomlText) -> None:
         )
 
 
-def _write_clock(found: TableFindings, out: TomlText) -> None:
+def _write_clock(found: TableFacts, out: TomlText) -> None:
     if closed := found.keys.clock.closed:
         out.table("clock", "closed periods are no gaps in a series")
         out.key("closed", "learn", f"CHECK: found closed {closed}; else a list of weekdays and dates")
 
 
-def _write_format(found: TableFindings, out: TomlText) -> None:
+def _write_format(found: TableFacts, out: TomlText) -> None:
     numbers, period = found.profile.numbers, found.keys.period
     written = numbers.written
     dates: tuple[str, ...] = ()

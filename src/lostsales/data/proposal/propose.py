@@ -10,7 +10,7 @@ from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.output_files import check_output, replacing
 from lostsales.data.problem import Problem
 from lostsales.data.proposal.draft import draft, is_explained
-from lostsales.data.proposal.findings import TableFindings, look
+from lostsales.data.proposal.facts import TableFacts, look
 from lostsales.data.proposal.profile import is_wide, open_source
 from lostsales.data.reading.paths import files_of
 from lostsales.data.settings import checked
@@ -96,7 +96,7 @@ def propose(source: Any) -> Proposal:
     return Proposal(problem, text, _columns(problem, found), tuple(left), not reasons, opened.rows, found.sample.rows)
 
 
-def _reasons_against(source: Any, found: TableFindings, problem: Problem) -> tuple[str, ...]:
+def _reasons_against(source: Any, found: TableFacts, problem: Problem) -> tuple[str, ...]:
     """Why the table cannot be read with a problem; a large one is tried on the sample."""
     from lostsales.data.reading.gate import read_log
 
@@ -113,7 +113,7 @@ def _reasons_against(source: Any, found: TableFindings, problem: Problem) -> tup
     return ()
 
 
-def _columns(problem: Problem, found: TableFindings) -> dict[str, str | tuple[str, ...]]:
+def _columns(problem: Problem, found: TableFacts) -> dict[str, str | tuple[str, ...]]:
     have = found.profile.columns
     series = problem.columns.series_parts
     named = {"series": series[0] if len(series) == 1 else series} if set(series) <= set(have) else {}
