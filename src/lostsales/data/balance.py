@@ -6,14 +6,13 @@ from typing import get_args
 import numpy as np
 
 from lostsales.data.economics import Balance, next_stock, units_available
-from lostsales.data.ledger import FOLLOWS, Ledger
+from lostsales.data.ledger import FOLLOWS, LONGEST_LEAD, Ledger
 from lostsales.data.log import SalesLog
 from lostsales.errors import LostSalesError
 from lostsales.types import Bools, Floats, exceeds
 
 BALANCES: tuple[Balance, ...] = get_args(Balance)
-LONGEST_LEAD = 30  # periods after which an order is looked for: a month of days
-TRIED_ROWS = 100_000  # on which other readings are tried: 62 of them take about half a second
+TRIED_ROWS = 100_000  # on which other readings are tried: bounds time
 LEAST_PAIRS = 20  # below, another reading of the balance may fit by chance
 
 

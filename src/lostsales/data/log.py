@@ -7,15 +7,13 @@ from typing import TypeVar
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit, units_available
-from lostsales.data.ledger import Ledger
+from lostsales.data.ledger import MOST_OFF_BALANCE, Ledger
 from lostsales.data.problem import Problem
 from lostsales.data.products import Products
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 COSTS = ("lost", "order", "holding")
-# Share of rows off the balance beyond which it counts as broken: single corrections leave it below.
-MOST_OFF_BALANCE = 0.05
 
 
 @dataclass(frozen=True)

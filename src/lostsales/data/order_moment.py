@@ -1,4 +1,4 @@
-"""When the orders of a table were decided: at the opening of their period or after its sales, as the orders show."""
+"""The moment at which the orders of a table were decided: the opening of their period, or after its sales."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.types import Bools, Floats, Ints, exceeds
 
-LEAST_ROWS = 40  # below, the regressions are not trusted
-MOST_ROWS = 20_000  # of the regressions; of more rows an even subset is used
+LEAST_DECISIONS = 40  # rows with an order, below which regressions on up to fourteen columns are not trusted
+REGRESSED_ROWS = 20_000  # of more rows an even subset is used: bounds time
 LEAST_SHARE = 0.5  # of what the opening leaves unexplained, explained by the sales of the same period
 LEAST_SPREAD = 0.02  # what the opening must leave unexplained, relative to the spread of orders
 BACK = 2  # earlier periods that a manager looks at
@@ -27,7 +27,7 @@ class OrderMoment:
     @property
     def is_close(self) -> bool:
         """True if orders were placed at closing time: they rise with the sales of the same period."""
-        return self.rows >= LEAST_ROWS and self.share >= LEAST_SHARE and self.slope > 0
+        return self.rows >= LEAST_DECISIONS and self.share >= LEAST_SHARE and self.slope > 0
 
     @property
     def sentence(self) -> str:
@@ -65,13 +65,13 @@ def moment_of(
     at = np.arange(rows)
     full = (at >= BACK) & (series == np.r_[series[:BACK], series[:-BACK]]) & ~sold_out & (order > 0)
     kept = np.flatnonzero(full)
-    kept = kept[:: -(-len(kept) // MOST_ROWS)] if len(kept) > MOST_ROWS else kept
+    kept = kept[:: -(-len(kept) // REGRESSED_ROWS)] if len(kept) > REGRESSED_ROWS else kept
     earlier = [column[kept - back] for back in range(1, BACK + 1) for column in (sales, order)]
     week = (at[kept, None] % WEEK == np.arange(1, WEEK)).astype(np.float64)
     known = np.column_stack([stock[kept], *earlier, week, *([] if price is None else [price[kept]])])
     finite = np.isfinite(known).all(axis=1) & np.isfinite(sales[kept]) & np.isfinite(order[kept])
     kept, known = kept[finite], known[finite]
-    if len(kept) < LEAST_ROWS:
+    if len(kept) < LEAST_DECISIONS:
         return None
     codes = np.unique(series[kept], return_inverse=True)[1]
     scale = _by_series(np.abs(order[kept]), codes)

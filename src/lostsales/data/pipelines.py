@@ -80,7 +80,7 @@ def expected_arrivals(shop: Shop, pipeline: Floats) -> Floats:
 
 
 def supply_words(problem: Problem) -> str:
-    """When orders arrive and may be placed, in words.
+    """Arrival of orders and order days in words.
 
     >>> supply_words(Problem(supply={"lead_time": {"1": 0.75, "3": 0.25}, "order_days": ["Mon"]}))
     'an order can be sold after 1 (75.0%) or 3 (25.0%) periods; orders on Monday'

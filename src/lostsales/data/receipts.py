@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.data.ledger import Ledger
+from lostsales.data.ledger import LONGEST_LEAD, Ledger
 from lostsales.data.log import SalesLog
 from lostsales.data.shop import Shop
 from lostsales.data.supply import LEARN, LOST, LeadTimes
@@ -169,7 +169,6 @@ def count_arrivals(units: Floats, out: int, came: int, chance: float, arrivals: 
     return total
 
 
-LONGEST_FIXED = 30  # periods up to which one lead time of all orders is looked for
 LONGEST_VARYING = 8  # up to which lead times may vary: work grows with 3 to this power
 FIXED_SHARE = 0.95  # of the receipts that one lead time must give to be taken
 LEARNED_ROWS = 20_000  # from which varying lead times are learned: bounds time
@@ -265,7 +264,7 @@ def learn_lead_times(ledger: Ledger, share: float) -> LearnedLeadTimes:
 
 def _fixed(ledger: Ledger, share: float) -> int | None:
     """The lead time that gives nearly all receipts, None where none does."""
-    for lead in range(1, LONGEST_FIXED + 1):
+    for lead in range(1, LONGEST_LEAD + 1):
         placed, known = ledger.before(lead - 1)
         told = known & ((ledger.arrived > 0) | (placed > 0)) & ledger.has_next
         if np.count_nonzero(told) < LEAST_ORDERS:

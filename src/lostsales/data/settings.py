@@ -16,7 +16,7 @@ from lostsales.data.setting_fields import keys_at, leaf_types
 from lostsales.errors import SettingError
 
 CONVERSION = "conversion"  # type of our own errors
-MOST_TOML = 1_000_000  # bytes
+MOST_TOML = 1_000_000  # bytes of a file: bounds time, and is far above what people write
 MOST_PARTS = 50  # of a dotted key; the parser's time grows with their square
 MOST_NUMBER = 1e15  # up to which whole numbers and their sums are exact
 

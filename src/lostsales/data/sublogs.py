@@ -120,19 +120,18 @@ def _with_open_pipeline(log: AnyLog, opened: Ints) -> AnyLog:
 EVALUATED_ROWS = 40_000  # default of `evaluate`
 COMPARED_ROWS = 20_000  # default of `compare`
 QUICK_ROWS = 5_000  # default of quick runs
-LEAST_SERIES = 20  # are kept where there are more; long ones are shortened instead
-# Of an assortment all products are kept, as each is judged, while this many periods of each can be.
-LEAST_PERIODS = 60
+KEPT_SERIES = 20  # are kept where there are more; long ones are shortened instead
+LEAST_PERIODS = 60  # of each product of an assortment: all products are kept, as long as so many periods of each are
 
 
-def judged_rows(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
-    """The log, or a part of at most about `most` rows, and a note that says which."""
+def evaluated_part(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
+    """The log, or a part of at most about `most` rows, and notes on what was left out."""
     if len(log) <= most:
         return log, ()
     notes = []
     names = np.unique(log.names)  # the parts of a series that a hole splits share a name
     wanted = most // LEAST_PERIODS if is_assortment(log) else most * len(names) // len(log)
-    kept = int(np.clip(wanted, min(LEAST_SERIES, len(names)), len(names)))
+    kept = int(np.clip(wanted, min(KEPT_SERIES, len(names)), len(names)))
     if kept < len(names):
         chosen = np.random.default_rng(seed).permutation(names)[:kept]
         log = series_of(log, np.flatnonzero(np.isin(log.names, chosen)))

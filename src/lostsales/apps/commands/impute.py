@@ -47,7 +47,7 @@ def impute(
     Example: `lostsales impute log.parquet --out filled.parquet`
     """
     from lostsales.data.parallel import current_workers
-    from lostsales.data.sublogs import EVALUATED_ROWS, judged_rows
+    from lostsales.data.sublogs import EVALUATED_ROWS, evaluated_part
     from lostsales.data.writing import check_table
     from lostsales.demand.costs import impute_cost, loss_cost
     from lostsales.demand.filled_log import check_choice, summary, write_filled
@@ -73,7 +73,7 @@ def impute(
         )
         write_filled(table, filled, out)
         decidable = not table.demand_only and table.costs is not None
-        few, _ = judged_rows(table, EVALUATED_ROWS, seed)
+        few, _ = evaluated_part(table, EVALUATED_ROWS, seed)
         earned = earned_profit(few, seed) if decidable else None
         facts = summary(table, filled, earned, stockout_loss(table, seed=seed))
     if as_json:

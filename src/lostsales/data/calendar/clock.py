@@ -16,7 +16,7 @@ WEEK_DAYS = 7
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 LEARN: Final = "learn"
 NONE: Final = "none"
-MOST_CELLS = 100_000_000  # calendars times periods of a week
+MOST_CELLS = 100_000_000  # calendars, series or groups times positions: bounds memory
 _WANTED = 'a weekday such as "Sunday", a date such as "2026-12-25", a whole-number period, or "learn"'
 
 

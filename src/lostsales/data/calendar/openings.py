@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Calendars, Clock, ClosedPeriods
+from lostsales.data.calendar.clock import LEARN, MOST_CELLS, WEEKDAYS, Calendars, Clock, ClosedPeriods
 from lostsales.data.calendar.periods import MOST_GIVEN, ClosedTable, Missing, PeriodGrid, given_closings, positions_of
 from lostsales.data.column_names import fit
 from lostsales.data.labels import SERIES_SEPARATOR, coded
+from lostsales.data.ledger import MOST_OFF_BALANCE
 from lostsales.types import Array, Bools, Floats, Ints
 
 LACKS = 0.5  # least excess of the missing share of a closed weekday over that of open ones
@@ -93,9 +94,7 @@ def commonest(group: Ints, pattern: Ints, counted: Bools) -> Ints:
 
 # A step longer than this multiple of the shortest one is a hole unless the clock explains it; months differ by less.
 HOLE = 1.5
-MOST_CELLS = 100_000_000  # series or groups times positions: bounds memory
 LIKELY = 0.5  # match of a column's name with "item" from which on the column names products, not places
-MOST_OFF_BALANCE = 0.05  # share of rows off the stock balance, beyond which the balance is not used to find closings
 
 
 @dataclass(frozen=True, eq=False)

@@ -221,7 +221,7 @@ def next_open_periods(calendars: Calendars, names: Sequence[str], period: Array)
     return grid.period(position)
 
 
-MOST_SHOWN = 5  # calendars listed before "and N further calendars"
+LISTED_CALENDARS = 5  # calendars listed before "and N further calendars"
 
 
 @dataclass(frozen=True)
@@ -256,8 +256,11 @@ def closing_lines(found: tuple[Closings, ...]) -> list[str]:
     """One line per calendar, with its series if there are several calendars."""
     if len(found) < 2:
         return [each.words for each in found]
-    lines = [f"{each.words}: {each.series:,} series, such as {each.example}" for each in found[:MOST_SHOWN]]
-    return [*lines, *([f"and {len(found) - MOST_SHOWN:,} further calendars"] if len(found) > MOST_SHOWN else [])]
+    lines = [f"{each.words}: {each.series:,} series, such as {each.example}" for each in found[:LISTED_CALENDARS]]
+    return [
+        *lines,
+        *([f"and {len(found) - LISTED_CALENDARS:,} further calendars"] if len(found) > LISTED_CALENDARS else []),
+    ]
 
 
 def _every(closed: ClosedPeriods, grid: PeriodGrid) -> tuple[tuple[str, ...], int]:

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 
-from lostsales.data.ledger import FOLLOWS, Ledger
+from lostsales.data.ledger import FOLLOWS, LONGEST_LEAD, Ledger
 from lostsales.data.order_moment import OrderMoment, moment_of
 from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
 from lostsales.data.proposal.profile import Column, Profile, Sample, Source, profile
@@ -14,9 +14,8 @@ from lostsales.data.proposal.roles import Others, Roles, find_others, find_roles
 from lostsales.data.reading.columns import LARGEST_WHOLE
 from lostsales.types import Bools, Floats, exceeds
 
-MOST_LEAD = 8  # longest delay of orders that is tried, in periods
 _TRIED_ROWS = 5_000  # rows on which combinations of columns are tried
-_MOST_TRIED = 10  # columns: 720 combinations take about a second
+_MOST_TRIED = 10  # columns, in 720 combinations: bounds time
 _LEAST_PAIRS = 5  # rows with a next one, below which a balance may hold by chance
 _LEAST_MOVING = 0.2  # share of the rows in which a stock changes
 
@@ -56,7 +55,7 @@ def stock_facts(ledger: Ledger, corrected: bool) -> StockFacts:
     """Count the rows that follow each reading, where NaN follows nothing; `corrected` if the stock has corrections."""
     stock, _, arrived, sales, moved, _ = ledger
     pairs, opening = ledger.following()
-    counts = [opening, *(ledger.following(1 + lead)[1] for lead in range(1, MOST_LEAD + 1))]
+    counts = [opening, *(ledger.following(1 + lead)[1] for lead in range(1, LONGEST_LEAD))]
     lead = int(np.argmax(counts))
     capacity = float(np.nanmax(stock, initial=0.0))
     ordered = arrived > 0
@@ -195,7 +194,7 @@ def _stock(roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> StockFa
 
 
 def _moment(roles: Roles, numbers: dict[str, Floats], has_next: Bools, stock: StockFacts | None) -> OrderMoment | None:
-    """When orders were decided, over rows that left something of all that they can have had."""
+    """Moment at which orders were decided, over rows that left something of all that they can have had."""
     named = roles.column
     if stock is None or named.get("order") not in numbers:
         return None

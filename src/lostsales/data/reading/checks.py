@@ -116,14 +116,14 @@ def _named_day(period: object) -> str:
 
 
 # Exact sell-outs that no row is recorded as out of stock beside may be chance where they are few.
-LEAST_SELLOUTS = 20
+LEAST_SELLOUTS = 20  # rows
 LEAST_SELLOUT_SHARE = 0.01  # of the rows
 # Zeros are missing where gaps come often, not where a product pauses for a season or years change in week numbers.
 LEAST_GAPS = 0.05  # of the rows with a next one
 LEAST_MISSING = 0.1  # of the periods within the lives of products
 LONGEST_GAP = 7  # periods that a gap counts at most
 MOST_ZEROS = 0.01  # of the rows
-LEAST_ROWS = 30  # below, missing rows of zero sales are not looked for
+LEAST_FOR_ZEROS = 30  # rows, below which missing rows of zero sales are not looked for
 
 
 def with_stockouts_by(log: SalesLog) -> SalesLog:
@@ -160,7 +160,7 @@ def missing_zeros(log: SalesLog, is_hole: Bools) -> tuple[int, float]:
     pairs, holes = log.has_next[:-1], int(np.count_nonzero(is_hole))
     zeros = int(np.count_nonzero(log.sales == 0))
     few_gaps = holes < LEAST_GAPS * np.count_nonzero(pairs)
-    if len(log) < LEAST_ROWS or not holes or few_gaps or zeros > MOST_ZEROS * len(log):
+    if len(log) < LEAST_FOR_ZEROS or not holes or few_gaps or zeros > MOST_ZEROS * len(log):
         return 0, 0.0
     gaps = np.rint(np.diff(log.period).astype(np.int64)[is_hole] / log.steps.min()) - 1
     missing = int(np.minimum(gaps, LONGEST_GAP).sum())

@@ -6,7 +6,8 @@ import numpy as np
 
 from lostsales.data.balance import is_off_balance, stock_after
 from lostsales.data.labels import spelled
-from lostsales.data.log import MOST_OFF_BALANCE, SalesLog
+from lostsales.data.ledger import MOST_OFF_BALANCE
+from lostsales.data.log import SalesLog
 from lostsales.data.pipelines import arrival_texts
 from lostsales.data.sublogs import series_of, with_open_period
 from lostsales.demand.censoring.runs import find_runs
