@@ -14,8 +14,6 @@ from lostsales.data.writing import write_table
 from lostsales.errors import LostSalesError
 from tests.tables import assert_equal_logs, columns, finding, findings, frame, log_of
 
-COLORS = Problem(features=(Feature(name="color", kind="categorical", levels=("red", "blue")),))
-
 
 def test_a_clean_log() -> None:
     log = log_of()
@@ -42,73 +40,6 @@ def test_every_array_is_read_only_and_apart_from_the_frame() -> None:
     assert priced.costs is not None
     for column in (np.asarray(priced.costs.holding), priced.attributes["store"]):
         assert not column.flags.writeable
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem", "expected"),
-    [
-        ({"sales": None}, None, "missing column 'sales'"),
-        ({"order": None}, None, "missing column 'order'; the table has 'series', 'period', 'stock'"),
-        ({"stock": None}, None, "missing column 'stock'"),
-        ({"stock": None, "order": None}, None, "missing column 'stockout' (or 'stock' and 'order')"),
-        ({}, COLORS, "missing column 'color'"),
-        ({}, Problem(attributes=("store",)), "missing column 'store'"),
-        ({}, Problem(costs=Costs(lost="loss")), "missing column 'loss'"),
-        (
-            {"sales": [1, "two", 2, 3, 1]},
-            None,
-            "sales must be a number, but row 1 (series=a, period=2) has 'two'",
-        ),
-        ({"stock": [5, 4, 2, np.nan, 4]}, None, "stock must be present, but row 3 (series=b, period=1) has none"),
-        ({"price": [2, 4, np.inf, 4, 4]}, None, "price must be finite, but row 2 (series=a, period=3) has inf"),
-        ({"stock": [5, 4, 2, 3, -4]}, None, "stock must not be negative, but row 4 (series=b, period=2) has -4"),
-        ({"price": [2, -0.5, 2, 4, 4]}, None, "price must not be negative, but row 1 (series=a, period=2) has -0.5"),
-        ({"order": [0, 0, 1, -4, 0]}, None, "order must not be negative, but row 3 (series=b, period=1) has -4"),
-        ({"sales": [-1, 2, 2, 3, 1]}, None, "sales must not be negative, but row 0 (series=a, period=1) has -1"),
-        (
-            {"sales": [1, 2, 2, 3, 5]},
-            None,
-            "sales must not exceed what was available, but row 4 (series=b, period=2) has 5 of 4",
-        ),
-        (
-            {"period": [1, 2, 2, 1, 2]},
-            None,
-            "a series must have one row per period, but row 2 (series=a, period=2) repeats row 1",
-        ),
-        (
-            {"stockout": [False, "maybe", False, False, False]},
-            None,
-            "stockout must be true or false, but row 1 (series=a, period=2) has 'maybe'",
-        ),
-        ({}, Problem(capacity=4), "stock must fit the capacity 4, but row 0 (series=a, period=1) has 5"),
-        (
-            {"color": ["red", "blue", "green", "red", "red"]},
-            COLORS,
-            "color must be one of red, blue, but row 2 (series=a, period=3) has 'green'",
-        ),
-        ({"series": ["a", None, "a", "b", "b"]}, None, "series must be present, but row 1 has none"),
-        ({"period": [1, None, 3, 1, 2]}, None, "period must be present, but row 1 (series=a) has none"),
-        (
-            {"period": [1, 2.5, 3, 1, 2]},
-            None,
-            "period must be a whole number or a date such as 2026-03-01, but row 1 (series=a) has 2.5",
-        ),
-        (
-            {"last_sales": [-1, None, None, None, None]},
-            None,
-            "last_sales must not be negative, but row 0 (series=a, period=1) has -1",
-        ),
-        (
-            {"store": ["x", "x", "y", "z", "z"]},
-            Problem(attributes=("store",)),
-            "attribute store must be the same in all rows of a series, but row 2 (series=a, period=3) has 'y'",
-        ),
-    ],
-)
-def test_one_fault_one_finding_that_names_the_row(
-    changes: dict[str, Any], problem: Problem | None, expected: str
-) -> None:
-    assert finding(problem, **changes).startswith(expected)
 
 
 def test_an_empty_table_is_refused() -> None:
