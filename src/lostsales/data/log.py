@@ -13,6 +13,10 @@ from lostsales.data.products import Products
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
+ROW_COLUMNS = (
+    *("period", "features", "price", "sales", "stock", "order", "stockout", "received", "adjustment"),
+    *("out_of_stock", "open_time", "pipeline"),
+)
 COSTS = ("lost", "order", "holding")
 
 
@@ -191,6 +195,11 @@ class SalesLog:
     def features_by_name(self, rows: Ints) -> dict[str, Floats]:
         """The features of rows, each (rows,)."""
         return {each.name: self.features[rows, at] for at, each in enumerate(self.problem.features)}
+
+    @property
+    def row_columns(self) -> dict[str, Array]:
+        """The columns with one entry a row that the log has, without the series and the unit costs."""
+        return {name: column for name in ROW_COLUMNS if (column := getattr(self, name)) is not None}
 
     @cached_property
     def ledger(self) -> Ledger | None:

@@ -1,6 +1,7 @@
 """Sub-logs: some series of a log, all but some of its rows, and the part that a policy is evaluated on."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from lostsales.data.pipelines import with_pipeline
 from lostsales.data.receipts import receipts_by_stock
 from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
+
+# Columns that differ in an open row from the row before; the price and the length of the period do not.
+OPENED = ("period", "features", "sales", "stock", "order", "stockout", "received", "adjustment", "out_of_stock")
 
 
 def without(log: AnyLog, rows: Bools) -> AnyLog:
@@ -36,28 +40,14 @@ def series_parts(log: AnyLog, rows: Ints, begins: Bools) -> AnyLog:
     old = log.series[first]
     opens = first == log.starts[old]
     before = np.maximum(first - 1, 0)
-
-    def of_rows(column: Array | None) -> Array | None:
-        return None if column is None else column[rows]
-
+    columns: dict[str, Any] = {name: column[rows] for name, column in log.row_columns.items()}
     return replace(
         log,
+        **columns,
         names=log.names[old],
         series=np.cumsum(begins) - 1,
-        period=log.period[rows],
-        features=log.features[rows],
-        price=log.price[rows],
-        sales=log.sales[rows],
-        stock=of_rows(log.stock),
-        order=of_rows(log.order),
-        stockout=of_rows(log.stockout),
         last_sales=np.where(opens, log.last_sales[old], log.sales[before]),
         last_stockout=np.where(opens, log.last_stockout[old], log.censored[before]),
-        received=of_rows(log.received),
-        pipeline=of_rows(log.pipeline),
-        adjustment=of_rows(log.adjustment),
-        out_of_stock=of_rows(log.out_of_stock),
-        open_time=of_rows(log.open_time),
         costs=None if log.costs is None else log.costs.at(rows),
         attributes={name: values[old] for name, values in log.attributes.items()},
         levels=attribute_levels(log),
@@ -76,29 +66,11 @@ def with_open_period(log: AnyLog, features: Floats, stock: Floats, period: Array
     begins[log.starts + np.arange(len(ends))] = True
     longer = series_parts(log, rows, begins)
 
-    def changed(column: Array, values: Array | float) -> Array:
-        copy = column.copy()
-        copy[opened] = values
-        return copy
-
-    def without_figure(column: Array | None) -> Array | None:
-        return None if column is None else changed(column, 0.0)
-
-    return _with_open_pipeline(
-        replace(
-            longer,
-            period=changed(longer.period, period),
-            features=changed(longer.features, features),
-            sales=changed(longer.sales, 0.0),
-            stock=None if longer.stock is None else changed(longer.stock, stock),
-            order=without_figure(longer.order),
-            stockout=without_figure(longer.stockout),
-            received=without_figure(longer.received),
-            adjustment=without_figure(longer.adjustment),
-            out_of_stock=without_figure(longer.out_of_stock),
-        ),
-        opened,
-    )
+    given = {"period": period, "features": features, "stock": stock}
+    columns: dict[str, Any] = {name: longer.row_columns[name].copy() for name in OPENED if name in longer.row_columns}
+    for name, column in columns.items():
+        column[opened] = given.get(name, 0.0)
+    return _with_open_pipeline(replace(longer, **columns), opened)
 
 
 def _with_open_pipeline(log: AnyLog, opened: Ints) -> AnyLog:
