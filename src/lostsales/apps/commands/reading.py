@@ -20,7 +20,7 @@ def log_source(log: str, query: str | None) -> "Path | DatabaseQuery":
 
 def log_files(log: "Path | DatabaseQuery", problem: Path | None) -> tuple[Path, ...]:
     """The files that reading a log reads: the table or tables, and its problem, by default beside it."""
-    from lostsales.data.reading.paths import files_of, problem_beside
+    from lostsales.data.reading.table import files_of, problem_beside
 
     beside = problem_beside(log) if problem is None else problem
     return files_of(log) if beside is None else (*files_of(log), beside)

@@ -107,7 +107,7 @@ def _origin(
     import shlex
 
     from lostsales.apps.report.report import origin_of
-    from lostsales.data.reading.paths import files_of, problem_beside
+    from lostsales.data.reading.table import files_of, problem_beside
 
     given = {
         "--query": query,

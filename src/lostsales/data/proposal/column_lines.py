@@ -114,7 +114,7 @@ def _write_period(found: TableFacts, out: TomlText) -> None:
     also = f"; CHECK: or {_listed(keys.other_periods)}" if keys.other_periods else ""
     gaps = f"{keys.clock.holes:,} gaps, each starts" if keys.clock.holes > 1 else "1 gap, which starts"
     holes = f", {gaps} a new series" if keys.clock.holes else ""
-    out.key("period", keys.period.name, f"{keys.step or 'whole numbers'}{holes}{also}")
+    out.key("period", keys.period.name, f"{keys.clock.step or 'whole numbers'}{holes}{also}")
     years = [name for name in columns if fit(name, "year") >= 0.9]
     if keys.repeated and years and keys.period.kind == "number" and (keys.period.highest or 0) <= _WEEKS:
         out.todo(f"the period is in two columns, {years[0]!r} and {keys.period.name!r}: combine them into one date")

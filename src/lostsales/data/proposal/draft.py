@@ -71,7 +71,7 @@ def write_actions(found: TableFacts, out: TomlText) -> None:
         cases = f", all multiples of {multiple}" if multiple and multiple > 1 else ""
         out.comment(f"`orders` may say what is recommended; the log has {order.range}{cases}.")
     if (duration := found.column("time_out")) is not None:
-        length = {"monthly": 30, "weekly": 7}.get(found.keys.step, 24)
+        length = {"monthly": 30, "weekly": 7}.get(found.keys.clock.step, 24)
         why = f"length of a period in the unit of {duration.name!r}; it makes partial stock-outs more informative"
         out.key("open_time", length, why, active=False)
     out.key("discount", 0.9, "what profit is worth one period later; by default 0.9", active=False)
@@ -146,7 +146,7 @@ def is_explained(reason: str, found: TableFacts, left: list[str]) -> bool:
 def _write_head(found: TableFacts, name: str, left: list[str], out: TomlText) -> None:
     sample, keys = found.sample, found.keys
     looked = "" if sample.is_whole else f", {sample.rows:,} of them inspected"
-    step = f", {keys.step}" if keys.step else ""
+    step = f", {keys.clock.step}" if keys.clock.step else ""
     rows = f"{sample.table_rows:,} rows{looked}, {keys.n_series:,} series{step}"
     out.comment(f"Proposed by `lostsales init` from {name}: {rows}.")
     out.comment(f"Every key of this file: {PAGE}. Lines with CHECK are guesses; FILL IN what no table can say.")
@@ -179,7 +179,7 @@ def _write_others(found: TableFacts, out: TomlText) -> None:
 def _weekdays_matter(found: TableFacts) -> bool:
     """True if rows are days over enough weeks, and no column has the weekday."""
     period, features = found.keys.period, [feature.name for feature, _ in found.others.features]
-    is_daily = period is not None and found.keys.step == "daily" and period.distinct >= LEAST_DAYS
+    is_daily = period is not None and found.keys.clock.step == "daily" and period.distinct >= LEAST_DAYS
     return is_daily and not any(fit(name, "weekday") >= 0.5 for name in features)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from lostsales.data.ledger import FOLLOWS, LONGEST_LEAD, Ledger
 from lostsales.data.order_moment import OrderMoment, moment_of
 from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
-from lostsales.data.proposal.profile import Column, Profile, Sample, Source, profile
+from lostsales.data.proposal.profile import Column, Profile, Sample, profile
 from lostsales.data.proposal.roles import Others, Roles, find_others, find_roles
 from lostsales.data.reading.columns import LARGEST_WHOLE
 from lostsales.types import Bools, Floats, exceeds
@@ -140,7 +140,7 @@ class TableFacts:
         return int(np.gcd.reduce([each for (each,) in orders])) if orders else None
 
 
-def look(source: Source) -> TableFacts:
+def look(source: Sample) -> TableFacts:
     """Look at a small table as a whole, at whole series of a large one."""
     sample = source.head()
     found = profile(sample)

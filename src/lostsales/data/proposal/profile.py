@@ -13,8 +13,7 @@ from lostsales.data.labels import is_missing, spelled
 from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import NUMBERS, open_files
 from lostsales.data.reading.formats import NumberFormat, date_formats, is_iso, number_format
-from lostsales.data.reading.paths import files_of
-from lostsales.data.reading.table import Table, open_table
+from lostsales.data.reading.table import Table, files_of, open_table
 from lostsales.data.reading.text import as_moment, as_number
 from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
@@ -26,7 +25,7 @@ HEAD_ROWS = 20_000  # from which the columns that name a series are guessed
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of a table as the table `log` of a connection."""
+    """All or some rows of a table as the table `log` of a connection, loaded or not."""
 
     connection: duckdb.DuckDBPyConnection
     kinds: dict[str, tuple[str, str]]  # column: its expression in SQL and its type
@@ -50,27 +49,18 @@ class Sample:
         self.connection.execute(f"COPY (SELECT {named} FROM log) TO {quoted(str(path))}")
         return path
 
-
-@dataclass(frozen=True)
-class Source:
-    """A table that is not loaded, from which samples are taken."""
-
-    connection: duckdb.DuckDBPyConnection
-    kinds: dict[str, tuple[str, str]]  # column: its expression in SQL and its type
-    rows: int
-
-    def head(self) -> Sample:
+    def head(self) -> "Sample":
         """The first rows, or all rows where they are few."""
         return self._sample("", SAMPLE_ROWS if self.rows <= SAMPLE_ROWS else HEAD_ROWS)
 
-    def whole_series(self, keys: tuple[str, ...]) -> Sample:
+    def whole_series(self, keys: tuple[str, ...]) -> "Sample":
         """Rows of some values of the `keys`, all of each, about as many as a sample may have."""
         share = -(-self.rows // SAMPLE_ROWS)
         hashed = ", ".join(f"CAST({self.kinds[key][0]} AS VARCHAR)" for key in keys)
         found = self._sample(f"WHERE hash({hashed}) % {share} = 0", 2 * SAMPLE_ROWS) if keys else self.head()
         return found if found.rows >= HEAD_ROWS else self._sample("", SAMPLE_ROWS)  # a few very long series
 
-    def _sample(self, where: str, most: int) -> Sample:
+    def _sample(self, where: str, most: int) -> "Sample":
         # In a schema of its own, so that it is `log` to those who ask through its cursor.
         cursor = self.connection.cursor()
         cursor.execute("CREATE SCHEMA IF NOT EXISTS sample")
@@ -83,11 +73,11 @@ class Source:
         return Sample(cursor, self.kinds, int(rows), self.rows)
 
 
-def open_source(source: Any) -> Source:
+def open_source(source: Any) -> Sample:
     """CSV or Parquet files, or a pandas, polars or Arrow table."""
     if isinstance(source, str | Path | list | tuple):
         file = open_files(files_of(source), keep=False)
-        return Source(file.connection, file.kinds, file.rows)
+        return Sample(file.connection, file.kinds, file.rows, file.rows)
     table = open_table(source)
     if not table.columns:
         raise LostSalesError("a problem is proposed from columns, but the table has none")
@@ -97,7 +87,7 @@ def open_source(source: Any) -> Source:
     connection.execute("CREATE TABLE log AS SELECT * FROM columns")
     kinds = connection.execute("DESCRIBE log").fetchall()
     named = zip(table.columns, kinds, strict=True)
-    return Source(connection, {name: (column, kind) for name, (column, kind, *_) in named}, table.rows)
+    return Sample(connection, {name: (column, kind) for name, (column, kind, *_) in named}, table.rows, table.rows)
 
 
 def _values(table: Table, column: str) -> Array:

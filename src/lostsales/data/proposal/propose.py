@@ -12,7 +12,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.proposal.draft import draft, is_explained
 from lostsales.data.proposal.facts import TableFacts, look
 from lostsales.data.proposal.profile import is_wide, open_source
-from lostsales.data.reading.paths import files_of
+from lostsales.data.reading.table import files_of
 from lostsales.data.settings import checked
 from lostsales.errors import LogError, LostSalesError
 

@@ -18,7 +18,6 @@ import numpy as np
 from lostsales.data.labels import by_appearance, coded
 from lostsales.data.memory import FEWER, check_memory, memory_limit, size
 from lostsales.data.reading.cells import Cells, Texts, connect, fetched
-from lostsales.data.reading.paths import is_parquet
 from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
@@ -132,6 +131,7 @@ def is_decimal(kind: str) -> bool:
     return kind.startswith("DECIMAL(") and kind.endswith(")")
 
 
+PARQUET = (".parquet", ".pq")
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000  # of a table: bounds time and memory
 MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
@@ -145,6 +145,11 @@ BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and after reading
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
 
 Header = tuple[tuple[str, ...], str]  # names, delimiter
+
+
+def is_parquet(path: Path) -> bool:
+    """True if the file name ends as Parquet files do."""
+    return path.suffix.lower() in PARQUET
 
 
 def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, *, keep: bool = True) -> FileTable:

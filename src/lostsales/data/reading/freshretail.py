@@ -14,7 +14,7 @@ from lostsales.data.problem import Columns, Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.files import FileTable, open_files
 from lostsales.data.reading.gate import read_table
-from lostsales.data.reading.paths import files_of
+from lostsales.data.reading.table import files_of
 from lostsales.errors import LostSalesError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

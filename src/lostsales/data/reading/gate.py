@@ -30,9 +30,8 @@ from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.evening_orders import lay_out, with_first_orders
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.log_columns import as_sales_only, read_columns, require_columns, with_calendar
-from lostsales.data.reading.paths import problem_beside
 from lostsales.data.reading.supply import pipeline_texts
-from lostsales.data.reading.table import Table, open_table
+from lostsales.data.reading.table import Table, open_table, problem_beside
 from lostsales.data.receipts import with_receipts
 from lostsales.errors import LogError
 from lostsales.types import Array, Ints
