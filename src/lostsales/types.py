@@ -1,4 +1,4 @@
-"""Names for the array types that the rooms exchange."""
+"""Names for the array types that the packages exchange."""
 
 from typing import Any, TypeVar
 

@@ -169,7 +169,7 @@ COUNTED = shop(range(len(OPEN)), NAMES)
 
 
 def logs() -> tuple[SalesLog, SalesLog]:
-    """On dates and on whole periods; the last day is not in them."""
+    """The table on dates and on whole periods; the last day is not in them."""
     last = DATED.period == DATED.period.max()
     return read_log(DATED[~last], PROBLEM), read_log(COUNTED[~last], PROBLEM)
 

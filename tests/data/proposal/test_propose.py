@@ -1,4 +1,4 @@
-"""What content decides in a proposal, and what is said where it decides nothing."""
+"""Content that decides in a proposal, and what is said where it decides nothing."""
 
 from pathlib import Path
 from typing import Any

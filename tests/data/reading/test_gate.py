@@ -124,7 +124,7 @@ def test_stock_off_the_balance_is_reported_not_refused() -> None:
 
 
 def test_received_and_adjustment_explain_the_stock() -> None:
-    """Of 4 ordered 3 came, and 1 was found broken: 3 - 3 + 3 - 1 = 2."""
+    """Three of 4 units came, and 1 was found broken: 3 - 3 + 3 - 1 = 2."""
     stock: dict[str, Any] = {"stock": [5.0, 4.0, 2.0, 3.0, 2.0], "sales": [1.0, 2.0, 2.0, 3.0, 1.0]}
     assert log_of(**stock).notes.off_balance_rows == 1
     received, adjustment = [0.0, 0.0, 1.0, 3.0, 0.0], [0.0, 0.0, 0.0, -1.0, 0.0]
