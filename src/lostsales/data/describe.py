@@ -10,8 +10,8 @@ from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
 from lostsales.data.labels import spelled
 from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.order_moment import OrderMoment, order_moment
 from lostsales.data.pipelines import supply_words
+from lostsales.data.reading.evening_orders import OrderMoment, order_moment
 from lostsales.types import Floats
 
 SHOWN_HOLES = 3  # gaps that are listed one by one

@@ -204,11 +204,12 @@ class SalesLog:
     @cached_property
     def ledger(self) -> Ledger | None:
         """The columns of stock; None in a demand-only log."""
-        if self.stock is None or self.order is None:
-            return None
-        arrived = self.order if self.received is None else self.received
+        return None if self.stock is None or self.order is None else self._ledger(self.stock, self.order)
+
+    def _ledger(self, stock: Floats, order: Floats) -> Ledger:
+        arrived = order if self.received is None else self.received
         moved = np.zeros(len(self)) if self.adjustment is None else self.adjustment
-        return Ledger(self.stock, self.order, arrived, self.sales, moved, self.series)
+        return Ledger(stock, order, arrived, self.sales, moved, self.series)
 
     @cached_property
     def available(self) -> Floats:
@@ -296,6 +297,11 @@ class DecisionLog(SalesLog):
     stock: Floats
     order: Floats
     costs: UnitCosts
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The columns of stock."""
+        return self._ledger(self.stock, self.order)
 
 
 AnyLog = TypeVar("AnyLog", bound=SalesLog)

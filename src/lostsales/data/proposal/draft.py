@@ -3,9 +3,9 @@
 from lostsales.data.column_names import fit
 from lostsales.data.format import Format
 from lostsales.data.ledger import FOLLOWS
-from lostsales.data.order_moment import OrderMoment
 from lostsales.data.proposal.column_lines import TomlText, write_columns
 from lostsales.data.proposal.facts import StockFacts, TableFacts
+from lostsales.data.reading.evening_orders import OrderMoment
 
 
 def write_timing(found: TableFacts, out: TomlText) -> None:
