@@ -13,10 +13,11 @@ from itertools import pairwise
 import numpy as np
 
 from lostsales._jit import compiled
+from lostsales.data.calendar.clock import LEARN
 from lostsales.data.ledger import LONGEST_LEAD, Ledger
 from lostsales.data.log import SalesLog
 from lostsales.data.shop import Shop
-from lostsales.data.supply import LEARN, LOST, LeadTimes
+from lostsales.data.supply import LOST, LeadTimes
 from lostsales.errors import LostSalesError
 from lostsales.types import Floats, Ints, exceeds
 

@@ -12,11 +12,10 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from lostsales.data.calendar.clock import WEEKDAYS, Day, weekday_named
+from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Day, weekday_named
 from lostsales.data.settings import Above0, NonNegative, Number, Settings, no_truth_value
 from lostsales.types import Array, Bools, Floats, Ints
 
-LEARN: Final = "learn"
 LOST: Final = "lost"
 LONGEST = 100  # periods of a lead time
 _LAW = "{1 = 0.5, 2 = 0.3, lost = 0.2}"

@@ -10,7 +10,7 @@ from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
 
 WEEKDAY, WEEK, MONTH, HOLIDAYS = "weekday", "week", "month", "holidays"
-WORDS = 'weekday, week, month, or "holidays:" and a country such as holidays:US or holidays:DE-BY'
+CALENDAR_WORDS = 'weekday, week, month, or "holidays:" and a country such as holidays:US or holidays:DE-BY'
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -40,7 +40,7 @@ def calendar_features(words: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
             name = "holiday" if sum(each.startswith(HOLIDAYS) for each in words) == 1 else f"holiday_{country}"
             found.append({"name": name, "calendar": word})
         else:
-            raise ValueError(f"calendar may name {WORDS}, but it names {word!r}")
+            raise ValueError(f"calendar may name {CALENDAR_WORDS}, but it names {word!r}")
     return tuple(found)
 
 

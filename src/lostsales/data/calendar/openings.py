@@ -18,7 +18,7 @@ LEAST_SERIES = 2  # series that must show a closing of the whole shop
 LEAST_IN_GROUP = 3  # same for a group of a column that the user did not name
 LEAST_WEEKS = 4  # weeks a series needs to have weekdays of its own; until then it has those of most others
 CHANCE = 0.05  # expected false closings in a whole log
-FOLLOWS = 0.5  # share of the series whose stock must balance over a longer closing
+BALANCING = 0.5  # share of the series whose stock must balance over a longer closing
 LONG = 4  # periods in a row, beyond which the stock must balance: over a holiday, deliveries and waste may move it
 
 
@@ -77,7 +77,7 @@ class SharedDays:
         together &= rate**lacking * len(is_asked) < CHANCE
         if self.off_balance is not None:
             follows = np.bincount(at, 1 - self.off_balance[own], minlength=len(days))
-            together &= follows >= FOLLOWS * lacking
+            together &= follows >= BALANCING * lacking
         return np.asarray(days[together])
 
 

@@ -113,7 +113,7 @@ def _todo_of_balance(found: TableFacts, facts: StockFacts, out: TomlText) -> Non
 
 PAGE = "docs/problem.md"
 LEAST_DAYS = 28  # four weeks: below, a weekday feature is not proposed
-COSTS = {
+COST_WORDS = {
     "lost": "a customer who finds nothing, beyond the margin not earned; 0 if they just leave",
     "order": "what a unit costs you to buy",
     "holding": "a unit left at the end of a period: capital, room, what spoils",
@@ -186,7 +186,7 @@ def _weekdays_matter(found: TableFacts) -> bool:
 def _write_costs(found: TableFacts, out: TomlText) -> None:
     out.table("costs", "of a unit, in the currency of the price: a number, or the name of a column in quotes")
     missing = []
-    for role, meaning in COSTS.items():
+    for role, meaning in COST_WORDS.items():
         column = found.column(f"{role}_cost")
         if column is not None:
             out.key(role, column.name, f"CHECK: {meaning}; from {column.lowest:g} to {column.highest:g}")

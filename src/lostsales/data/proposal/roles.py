@@ -119,7 +119,7 @@ def _share_as_price(roles: Roles, candidates: list[Column]) -> None:
             return
 
 
-MOST_LEVELS = 30  # of a categorical feature
+PROPOSED_LEVELS = 30  # of a feature that is proposed as categorical: people list fewer
 _MOST_COMPARED = 5_000  # values of two columns that may say the same
 SAME = 0.98  # correlation with sales from which a column looks like one of hindsight
 _OURS = {str(each.default) for each in Columns.model_fields.values() if isinstance(each.default, str)}
@@ -182,7 +182,7 @@ def _useless(column: Column, rows: int, keys: Keys) -> str:
     if column.kind == "date":
         return "a date; the period is " + repr(keys.period.name if keys.period else "")
     if fit(column.name, "document") >= 0.9 or (
-        column.kind == "text" and column.distinct > max(MOST_LEVELS, keys.n_series)
+        column.kind == "text" and column.distinct > max(PROPOSED_LEVELS, keys.n_series)
     ):
         return f"{column.distinct:,} different values, such as {column.examples[0]!r}"
     if column.is_whole and column.distinct == rows and (column.highest or 0) - (column.lowest or 0) + 1 == rows:
@@ -195,7 +195,7 @@ def _useless(column: Column, rows: int, keys: Keys) -> str:
 
 
 def _feature(column: Column) -> tuple[Feature, str]:
-    few = column.distinct <= MOST_LEVELS
+    few = column.distinct <= PROPOSED_LEVELS
     named = column.kind == "text" or (fit(column.name, "calendar") >= 0.9 and column.is_whole and few)
     if named:
         return Feature(name=column.name, kind="categorical"), f"{column.distinct} values: {column.shown}"
