@@ -126,8 +126,8 @@ def days_of(product: Product, number: int) -> tuple[list[list[object]], list[lis
 def write(folder: Path = FOLDER) -> None:
     """Write the table, its problem file and the true demand."""
     made = [days_of(product, number) for number, product in enumerate(PRODUCTS)]
-    rows = sorted((row for sales, _ in made for row in sales), key=lambda row: row[0])
-    truth = sorted((row for _, hidden in made for row in hidden), key=lambda row: row[0])
+    rows = sorted((row for sales, _ in made for row in sales), key=lambda row: str(row[0]))
+    truth = sorted((row for _, hidden in made for row in hidden), key=lambda row: str(row[0]))
     for name, columns, table in (
         ("corner-shop.csv", COLUMNS, rows),
         ("corner-shop-truth.csv", ("date", "product", "demand", "expected_demand"), truth),

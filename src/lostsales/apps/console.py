@@ -164,7 +164,7 @@ def show(as_json: bool, result: Callable[[], dict[str, Any]], text: Callable[[],
 
 def print_json(result: dict[str, Any]) -> None:
     """One JSON object on stdout; null where there is no figure, with the reason; what the encoding lacks is escaped."""
-    from lostsales.data.finite_json import finite
+    from lostsales.data.json_files import finite
 
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
     text = json.dumps(with_reasons(finite(result)), indent=2, ensure_ascii=not is_unicode, allow_nan=False)

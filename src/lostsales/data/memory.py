@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lostsales.errors import LostSalesError, SettingError
 
-SHARE = 0.5  # of the machine's memory that may be used by default
+MEMORY_SHARE = 0.5  # of the machine's memory that may be used by default
 FEWER = "read fewer rows or columns"
 USUAL_MEMORY = 8 * 2.0**30  # where the machine does not say how much it has
 UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
@@ -28,7 +28,7 @@ def memory_limit(given: str | None = None) -> float:
     (True, 500000000.0)
     """
     if given is None:
-        return SHARE * machine_memory()
+        return MEMORY_SHARE * machine_memory()
     found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", given.lower())
     try:
         limit = float(found[1]) * UNITS[found[2]] if found else 0.0

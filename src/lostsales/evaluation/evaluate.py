@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
+from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS, evaluated_part
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.log_concerns import log_concerns
@@ -108,7 +108,7 @@ def prepare(
     most = (QUICK_ROWS if quick else EVALUATED_ROWS) if rows is None else rows
     if most < 1:
         raise SettingError(f"rows must be at least 1, but {most} came")
-    some, notes = judged_rows(log, most, seed)
+    some, notes = evaluated_part(log, most, seed)
     prepared = replace(PreparedLog.of(some, seed, progress, quick), is_part=len(some) < len(log))
     if prepared.products_in_log:
         prepared = replace(prepared, products_in_log=len(log.products))

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from lostsales.data.calendar.next_open import next_open_periods
+from lostsales.data.calendar.periods import next_open_periods
 from lostsales.data.problem import Problem
-from lostsales.data.reading.calendar import fill_calendar
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.log_columns import fill_calendar
 from lostsales.data.reading.table import SomeRows, Table
 from lostsales.policy.feature_cells import read_features
 from lostsales.policy.view import Features

@@ -38,10 +38,10 @@ def compare(
 
     import numpy as np
 
-    from lostsales.data.judged_rows import COMPARED_ROWS, QUICK_ROWS
     from lostsales.data.memory import evaluated_rows
     from lostsales.data.output_files import check_output
     from lostsales.data.parallel import usual_workers
+    from lostsales.data.sublogs import COMPARED_ROWS, QUICK_ROWS
     from lostsales.evaluation.compare import check_methods, usual_methods
     from lostsales.evaluation.compare import compare as run_comparison
     from lostsales.evaluation.replayed_value import with_replayed_value

@@ -40,10 +40,10 @@ def evaluate(
 
     Example: `lostsales evaluate policy log.parquet`
     """
-    from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.data.memory import evaluated_rows
     from lostsales.data.parallel import using_workers, usual_workers
     from lostsales.data.progress import stages
+    from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import SHARES, checked_estimators, evaluate_on, prepare
     from lostsales.evaluation.task import EvaluationTask

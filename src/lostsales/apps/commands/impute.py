@@ -42,8 +42,8 @@ def impute(
 
     Example: `lostsales impute log.parquet --out filled.parquet`
     """
-    from lostsales.data.judged_rows import EVALUATED_ROWS, judged_rows
     from lostsales.data.progress import stages
+    from lostsales.data.sublogs import EVALUATED_ROWS, evaluated_part
     from lostsales.data.writing import check_table
     from lostsales.demand.filled_log import check_choice, summary, write_filled
     from lostsales.demand.stockout_loss import stockout_loss
@@ -66,7 +66,7 @@ def impute(
         )
         write_filled(table, filled, out)
         decidable = not table.demand_only and table.costs is not None
-        few, _ = judged_rows(table, EVALUATED_ROWS, seed)
+        few, _ = evaluated_part(table, EVALUATED_ROWS, seed)
         earned = earned_profit(few, seed) if decidable else None
         facts = summary(table, filled, earned, stockout_loss(table, seed=seed, progress=losing))
     show(as_json, lambda: facts, lambda: print_imputation(str(log), filled, facts, out))

@@ -27,8 +27,7 @@ def init(
 
     Example: `lostsales init log.parquet --out proposed.toml`
     """
-    from lostsales.data.proposal.propose import propose
-    from lostsales.data.proposal.target import problem_target, write_problem
+    from lostsales.data.proposal.propose import problem_target, propose, write_problem
 
     source = rows_source(log, query)
     target = None if out == Path("-") else problem_target(source, out, force)

@@ -37,14 +37,14 @@ class LogInput:
     @property
     def problem_file(self) -> Path | None:
         """The problem file, by default the one next to the log."""
-        from lostsales.data.reading.paths import problem_beside
+        from lostsales.data.reading.table import problem_beside
 
         return problem_beside(self.source) if self.problem is None else self.problem
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that are read: the table or tables, and the problem."""
-        from lostsales.data.reading.paths import files_of
+        from lostsales.data.reading.table import files_of
 
         problem = self.problem_file
         return files_of(self.source) if problem is None else (*files_of(self.source), problem)
@@ -78,7 +78,7 @@ class LogInput:
         self, command: str, others: "tuple[Path | None, ...]" = (), bytes_a_row: int | None = None
     ) -> "SalesLog":
         """Read a log for a command that decides: missing columns are an error, and doubtful data a warning."""
-        from lostsales.data.readiness import doubts
+        from lostsales.data.describe import doubts
 
         sales = self.read(command, others, bytes_a_row=bytes_a_row)
         sales.decisions(command)

@@ -48,7 +48,7 @@ def recommend(
     Example: `lostsales recommend policy --recent recent.csv --today today.csv`
     """
     from lostsales.data.databases.address import DatabaseAddress, is_address
-    from lostsales.data.reading.paths import files_of
+    from lostsales.data.reading.table import files_of
     from lostsales.data.writing import check_table
     from lostsales.policy.file_format import load
     from lostsales.policy.recommendation import recommendation

@@ -88,7 +88,7 @@ def _origin(
     import shlex
 
     from lostsales.apps.report.report import origin_of
-    from lostsales.data.reading.paths import files_of
+    from lostsales.data.reading.table import files_of
 
     given = {
         "--query": log.query,

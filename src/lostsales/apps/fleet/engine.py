@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from lostsales.data.worker_processes import worker_pool
+from lostsales.data.parallel import worker_pool
 from lostsales.errors import LostSalesError, SettingError
 
 AHEAD = 2  # submitted tasks per worker: one that runs, one that waits

@@ -27,8 +27,8 @@ from lostsales.data.output_files import check_utf8
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import connect
+from lostsales.data.reading.files import open_query, parquet_rows
 from lostsales.data.reading.gate import check_columns, read_good_series
-from lostsales.data.reading.opening import open_query, parquet_rows
 from lostsales.errors import LogError, LostSalesError, SettingError
 from lostsales.learn.fit import DEFAULT, learner_of
 from lostsales.learn.learner import Learner

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 from lostsales.apps.fleet.engine import Engine
 from lostsales.apps.fleet.shard_log import ShardRows, read_shard
 from lostsales.apps.fleet.store import Entry, Failure, Version
-from lostsales.data.finite_json import finite
+from lostsales.data.describe import doubts
+from lostsales.data.json_files import finite
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.progress import Progress
-from lostsales.data.readiness import doubts
 from lostsales.data.settings import checked_json
 from lostsales.demand.audit.audit import audit
 from lostsales.demand.audit.product_facts import ProductFacts

@@ -8,11 +8,9 @@ from typing import Any
 from lostsales.data.databases.query import DatabaseQuery, sales_source
 from lostsales.data.output_files import replacing
 from lostsales.data.reading.cells import connect
-from lostsales.data.reading.files import execute
-from lostsales.data.reading.opening import open_files, parquet_kinds
-from lostsales.data.reading.paths import files_of, is_parquet, problem_beside
-from lostsales.data.reading.text import quoted
-from lostsales.data.sql_names import identifier
+from lostsales.data.reading.files import execute, is_parquet, open_files, parquet_kinds
+from lostsales.data.reading.table import files_of, problem_beside
+from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
 
 FETCHED = "fetched.parquet"

@@ -38,8 +38,7 @@ from lostsales.data.json_files import read_json
 from lostsales.data.output_files import replacing
 from lostsales.data.problem import Problem
 from lostsales.data.reading.cells import connect, fetched
-from lostsales.data.reading.files import execute
-from lostsales.data.reading.opening import parquet_rows
+from lostsales.data.reading.files import execute, parquet_rows
 from lostsales.data.settings import StrictSettings, checked, checked_json
 from lostsales.data.sql_names import identifier
 from lostsales.data.writing import write_table

@@ -1,7 +1,7 @@
 """Audit of a log: censored runs, identifiability of hidden demand, tests of assumptions, and what data to collect."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -189,10 +189,7 @@ def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
     """
     if log.order is None or not log.notes.balance_rows:
         return None, "unknown: no stock, or no row with a next row"
-    counts = {
-        balance: off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))
-        for balance in BALANCES
-    }
+    counts: dict[str, tuple[int, int]] = {balance: off_balance(log, balance) for balance in BALANCES}
     explained = {balance: 1 - off / rows for balance, (rows, off) in counts.items()}
     best = "netted" if nets_orders(log) else "lost-sales"
     if explained[best] < CLOSE_TO_ALL:

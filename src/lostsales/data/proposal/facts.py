@@ -1,23 +1,113 @@
-"""All that was found in a table, before it is written down."""
+"""Facts about a table, before they are written down: keys, roles, stock balance and other columns."""
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 
 import numpy as np
 
-from lostsales.data.order_moment import OrderMoment, moment_of
-from lostsales.data.proposal.balance import FOLLOWS, StockFacts, balanced_triple, stock_facts
-from lostsales.data.proposal.features import Others, find_others
+from lostsales.data.ledger import FOLLOWS, LONGEST_LEAD, Ledger
 from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
-from lostsales.data.proposal.profile import Column, Profile, profile
-from lostsales.data.proposal.roles import Roles, find_roles
-from lostsales.data.proposal.sample import Sample, Source
+from lostsales.data.proposal.profile import Column, Profile, Sample, profile
+from lostsales.data.proposal.roles import Others, Roles, find_others, find_roles
 from lostsales.data.reading.columns import LARGEST_WHOLE
+from lostsales.data.reading.evening_orders import OrderMoment, moment_of
 from lostsales.types import Bools, Floats, exceeds
+
+_TRIED_ROWS = 5_000  # rows on which combinations of columns are tried
+_MOST_TRIED = 10  # columns, in 720 combinations: bounds time
+_LEAST_PAIRS = 5  # rows with a next one, below which a balance may hold by chance
+_LEAST_MOVING = 0.2  # share of the rows in which a stock changes
 
 
 @dataclass(frozen=True)
-class TableFindings:
+class StockFacts:
+    """Numbers of rows that follow each balance, and the order timing that sales imply."""
+
+    pairs: int  # rows with a next row in their series
+    opening: int  # next stock = stock + arrived - sales: the stock opens the period
+    closing: int  # next stock = stock + next arrived - next sales: the stock closes the period
+    capacity: float  # the greatest stock
+    capped: int  # pairs that follow where stock beyond it is discarded
+    lead: int  # periods by which an order comes later than the next one, where that fits best
+    late: int  # pairs that follow with that lead
+    subtracted: int  # pairs that follow where the adjustment is taken off instead of added
+    rows: int
+    above_stock: int  # rows that sold more than the stock
+    above_both: int  # rows that sold more than stock and order
+    sold_stock: int  # of rows with an order, those that sold the stock exactly
+    sold_both: int  # of rows with an order, those that sold stock and order exactly
+
+    @property
+    def has_capacity(self) -> bool:
+        """True if a capacity explains rows that do not follow the balance otherwise."""
+        return self.capped >= FOLLOWS * self.pairs and self.capped - self.opening > 0.01 * self.pairs
+
+    @property
+    def arrival(self) -> str | None:
+        """The timing that sales show; None where they show none."""
+        if self.above_stock > 0.001 * self.rows:
+            return "before"
+        return "after" if self.sold_stock > self.sold_both else None
+
+
+def stock_facts(ledger: Ledger, corrected: bool) -> StockFacts:
+    """Count the rows that follow each reading, where NaN follows nothing; `corrected` if the stock has corrections."""
+    stock, _, arrived, sales, moved, _ = ledger
+    pairs, opening = ledger.following()
+    counts = [opening, *(ledger.following(1 + lead)[1] for lead in range(1, LONGEST_LEAD))]
+    lead = int(np.argmax(counts))
+    capacity = float(np.nanmax(stock, initial=0.0))
+    ordered = arrived > 0
+    with np.errstate(invalid="ignore"):
+        return StockFacts(
+            pairs=pairs,
+            opening=opening,
+            closing=ledger.following(0, closing=True)[1],
+            capacity=capacity,
+            capped=ledger.following(room=capacity)[1],
+            lead=lead,
+            late=counts[lead],
+            subtracted=ledger._replace(moved=-moved).following()[1] if corrected else 0,
+            rows=len(stock),
+            above_stock=int(np.count_nonzero(exceeds(sales, stock))),
+            above_both=int(np.count_nonzero(exceeds(sales, stock + arrived))),
+            sold_stock=_equal(sales[ordered], stock[ordered]),
+            sold_both=_equal(sales[ordered], (stock + arrived)[ordered]),
+        )
+
+
+def balanced_triple(columns: dict[str, Floats], has_next: Bools) -> tuple[str, str, str] | None:
+    """The columns (stock, order, sales) that the next stock follows from, whatever they are called.
+
+    >>> columns = {"a": [2, 3, 1, 5, 3, 1], "b": [9, 8, 7, 9, 4, 5], "c": [1, 2, 3, 0, 4, 2]}
+    >>> balanced_triple({name: np.array(each, float) for name, each in columns.items()}, np.array([True] * 5 + [False]))
+    ('b', 'c', 'a')
+    """
+    now = np.flatnonzero(has_next[:_TRIED_ROWS][:-1])
+    if len(now) < _LEAST_PAIRS:
+        return None
+    for names in permutations(list(columns)[:_MOST_TRIED], 3):
+        stock, order, sales = (columns[name] for name in names)
+        ledger = ledger_of(stock, order, sales, None, has_next).part(slice(0, _TRIED_ROWS))
+        moves = np.count_nonzero(ledger.stock[now + 1] != ledger.stock[now]) > _LEAST_MOVING * len(now)
+        if moves and ledger.following()[1] >= FOLLOWS * len(now):
+            return names[0], names[1], names[2]
+    return None
+
+
+def ledger_of(stock: Floats, arrived: Floats, sales: Floats, moved: Floats | None, has_next: Bools) -> Ledger:
+    """The ledger of columns in the order of series and period."""
+    series = np.r_[0, np.cumsum(~has_next[:-1])] if len(has_next) else np.zeros(0, dtype=np.int64)
+    return Ledger(stock, arrived, arrived, sales, np.zeros(len(stock)) if moved is None else moved, series)
+
+
+def _equal(left: Floats, right: Floats) -> int:
+    return int(np.count_nonzero(np.isclose(left, right, rtol=1e-6, atol=1e-6)))
+
+
+@dataclass(frozen=True)
+class TableFacts:
     """Keys, roles, stock and other columns of a sample."""
 
     sample: Sample
@@ -50,7 +140,7 @@ class TableFindings:
         return int(np.gcd.reduce([each for (each,) in orders])) if orders else None
 
 
-def look(source: Source) -> TableFindings:
+def look(source: Sample) -> TableFacts:
     """Look at a small table as a whole, at whole series of a large one."""
     sample = source.head()
     found = profile(sample)
@@ -72,7 +162,7 @@ def look(source: Source) -> TableFindings:
     taken = {*keys.columns, *roles.column.values(), *roles.mismatches}
     others = find_others(sample, found, keys, taken, roles.outcomes, roles.column.get("sales", ""))
     moment = _moment(roles, numbers, has_next, stock)
-    return TableFindings(sample, found, keys, roles, by_balance, stock, others, moment)
+    return TableFacts(sample, found, keys, roles, by_balance, stock, others, moment)
 
 
 def _numbers(sample: Sample, found: Profile, keys: Keys) -> tuple[dict[str, Floats], Bools]:
@@ -99,11 +189,12 @@ def _stock(roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> StockFa
     if not {"stock", "sales"} <= named.keys() or arrived is None or arrived not in numbers:
         return None
     adjustment = numbers[named["adjustment"]] if "adjustment" in named else None
-    return stock_facts(numbers[named["stock"]], numbers[arrived], numbers[named["sales"]], adjustment, has_next)
+    stock, sales = numbers[named["stock"]], numbers[named["sales"]]
+    return stock_facts(ledger_of(stock, numbers[arrived], sales, adjustment, has_next), adjustment is not None)
 
 
 def _moment(roles: Roles, numbers: dict[str, Floats], has_next: Bools, stock: StockFacts | None) -> OrderMoment | None:
-    """When orders were decided, over rows that left something of all that they can have had."""
+    """Moment at which orders were decided, over rows that left something of all that they can have had."""
     named = roles.column
     if stock is None or named.get("order") not in numbers:
         return None
