@@ -5,7 +5,7 @@ its usual price, so that products of any size and price are rows of one shop. `p
 """
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from lostsales.data.log import AnyLog, DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.settings import StrictSettings
-from lostsales.data.units import ROW_QUANTITIES, counted
+from lostsales.data.units import ROW_QUANTITIES, counted, unit_of, whole_units
 from lostsales.types import Floats
 
 # Rules whose numbers are the same in every unit; the others are applied to the decisions of the shop.
@@ -27,6 +27,30 @@ AnySettings = TypeVar("AnySettings", bound=StrictSettings)
 
 class Quantity:
     """Annotation of a setting whose number is a quantity in the units of the shop."""
+
+
+class Counts(NamedTuple):
+    """A log of a shop with the quantities of each product counted in its unit."""
+
+    log: DecisionLog
+    shop_unit: float  # of an unknown product
+    units: Floats  # (products,) multiples of that
+
+    @classmethod
+    def of(cls, shop: DecisionLog, *settings: StrictSettings) -> "Counts":
+        """Count the quantities of a log.
+
+        All products have one unit where the problem, or the settings of a learner, name quantities of the whole shop.
+        """
+        shop_unit = unit_of(shop)
+        own = np.ones(len(shop.products))
+        if not names_quantities(shop.problem, *settings):
+            own = whole_units(in_units(shop, shop_unit))
+        return cls(in_units(shop, shop_unit, shop_unit * own), shop_unit, shop_unit * own)
+
+    def in_shop_units(self, products: ProductTable) -> ProductTable:
+        """Table of the shop, of which these are the counts."""
+        return products.times(self.shop_unit, self.units)
 
 
 def in_units(log: AnyLog, unit: float, by_product: Floats | None = None) -> AnyLog:
@@ -98,6 +122,16 @@ def at_usual_level(log: DecisionLog, relative: Floats) -> DecisionLog:
 def has_whole_sales(log: AnyLog) -> bool:
     """True where all sales are whole numbers."""
     return bool((log.sales == np.rint(log.sales)).all())
+
+
+def relative_grid(log: DecisionLog, rules: BusinessRules, grid: Ladders) -> Ladders:
+    """Grid relative to each product, also where the problem lists prices or orders for all."""
+    problem = log.problem.model_copy(update={"prices": None, "orders": None})
+    free = rules.model_copy(update={"price_ladder": None})
+    found = Ladders.of(replace(log, problem=problem), free).coarse()
+    prices = found.prices if found.relative_prices else grid.prices
+    orders = found.orders if found.relative_orders else grid.orders
+    return replace(found, prices=prices, orders=orders)
 
 
 def _divided(log: AnyLog, divisor: Floats) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 # Series are of one scale where the mean of nine in ten is at most so many times that of one in ten.
 ONE_SCALE = 3.0
-LIKE_SIZES = 1.25  # and are not told apart where it is at most so many times that
+LIKE_SIZES = 1.25  # and count as equal where it is at most so many times that
 BLOCKS = 4  # of rows of a series, whose means show how far chance moves the mean of a series
 FAR_BEYOND = 4.0  # times the variance of chance at least, above which means differ, and
 FALSE_ALARMS = 1e-3  # share of logs of equal series in which they would

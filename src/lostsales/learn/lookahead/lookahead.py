@@ -18,8 +18,8 @@ from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
 
-LEAST_ROWS = 2
-QUICK_PATHS = 32
+LEAST_ROWS = 2  # a level needs a period to start from, and one to move by
+QUICK_PATHS = 32  # a quarter of the usual number: a first look
 
 
 class Lookahead(Learner):

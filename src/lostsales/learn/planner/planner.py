@@ -33,8 +33,9 @@ from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_grid import pipeline_grids
 from lostsales.learn.planner.pipeline_simulation import PipelineSetting
 from lostsales.learn.planner.plan_groups import PlanGroups
+from lostsales.learn.planner.plan_values import NO_SAFE_DEPTH
 from lostsales.learn.planner.plans import Plans
-from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
+from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.learn.planner.state_grid import LAGS, StateGrid, lag_nodes, state_grids
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
@@ -43,7 +44,7 @@ from lostsales.policy.rules import Rules
 from lostsales.policy.shop_units import InShopUnits
 from lostsales.types import Bools, Floats
 
-USUAL_LAWS = 3
+USUAL_LAWS = 3  # the fitted one and two draws: a mean over laws, at three times the time of one
 # Groups of products that share a plan: at most so many, and together with so many nodes of the last demand.
 MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
