@@ -33,7 +33,6 @@ QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_dem
 MONEY = frozenset({"value", "penalty", "advantage"})
 EXPECTED_QUANTITIES, EXPECTED_MONEY = ("demand", "sales", "lost", "leftover"), ("profit", "value")
 DIGITS = 10  # to which quantities of the shop are rounded
-PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +71,7 @@ class ShopGrid:
         grid = ActionGrid(prices, ladders.orders_of(rows.scale, multiple), room, self.unit_cost)
         may = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(asks), limit)
         may = seen.allowed(grid.price, grid.order, may)
-        far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])
-        nearest = grid.taken(np.where(may, np.nan_to_num(far), np.inf).argmin(axis=1))
+        nearest = grid.nearest(Action(price, order), may)
         return Action(*(np.where(np.isnan(each), each, at) for each, at in zip((price, order), nearest, strict=True)))
 
 
