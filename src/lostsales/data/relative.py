@@ -4,6 +4,7 @@
 its usual price, so that products of any size and price are rows of one shop. `policy/shop_units.py` is the way back.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -87,7 +88,7 @@ def relative_log(log: DecisionLog, products: ProductTable, grid: Ladders, rules:
         "price": log.price / usual,
         "costs": UnitCosts(_share(costs.lost, usual), _share(costs.order, usual), _share(costs.holding, usual), fixed),
     }
-    return replace(log, **_divided(log, products.scale), **changed)
+    return replace(log, **_divided(log, products.scale, np.divide), **changed)
 
 
 def at_usual_level(log: DecisionLog, relative: Floats) -> DecisionLog:
@@ -134,13 +135,13 @@ def relative_grid(log: DecisionLog, rules: BusinessRules, grid: Ladders) -> Ladd
     return replace(found, prices=prices, orders=orders)
 
 
-def _divided(log: AnyLog, divisor: Floats) -> dict[str, Any]:
+def _divided(log: AnyLog, divisor: Floats, divided: Callable[[Floats, Floats], Floats] = counted) -> dict[str, Any]:
     """Columns of quantities, divided by the divisor of their product."""
     by_row, by_segment = divisor[log.products.of_row], divisor[log.products.of_segment]
-    columns = {name: counted(each, by_row) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None}
-    columns["last_sales"] = counted(log.last_sales, by_segment)
+    columns = {name: divided(each, by_row) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None}
+    columns["last_sales"] = divided(log.last_sales, by_segment)
     if log.pipeline is not None:
-        columns["pipeline"] = counted(log.pipeline, by_row[:, None])
+        columns["pipeline"] = divided(log.pipeline, by_row[:, None])
     return columns
 
 

@@ -85,8 +85,7 @@ def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeli
     opening[log.series[last_row[has]]] = stock[has]
     open_log = with_open_period(log, log.features[ends], opening, log.period[ends])
     opened = np.r_[open_log.starts[1:], len(open_log)] - 1
-    assert open_log.pipeline is not None  # as lead times are longer than 1
-    found = open_log.pipeline[opened]
+    found = np.asarray(open_log.pipeline)[opened]  # it has columns, as lead times are longer than 1
     # Orders of the evening before the first row are not in the table.
     first = open_log.starts + (log.problem.order_placed == "close")
     known = opened[:, None] - length + np.arange(length) >= first[:, None]
