@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.ladders import common_step
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.products import means_by_group
+from lostsales.data.units import common_step
 from lostsales.types import Bools, Floats, Ints
 
 # How a row was read, by name, in the order of the codes below.

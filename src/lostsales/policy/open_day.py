@@ -16,8 +16,7 @@ from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
-from lostsales.policy.coming_periods import coming_features, split_today
-from lostsales.policy.feature_cells import read_features
+from lostsales.policy.coming_periods import coming_features, read_features, split_today
 from lostsales.policy.open_supply import OpenSupply
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.recent_rows import RecentRows

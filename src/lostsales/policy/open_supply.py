@@ -1,4 +1,4 @@
-"""What is on the way when the day opens: as today's rows say, or as recent orders and receipts tell."""
+"""Orders on the way when the day opens: by today's rows, or by recent orders and receipts."""
 
 from dataclasses import dataclass, field, replace
 
@@ -39,7 +39,7 @@ class OpenSupply:
     def after(
         self, log: SalesLog, last_row: Ints, stock: Floats, findings: Findings, columns: tuple[str, ...]
     ) -> "OpenSupply":
-        """With recent rows, a log of these columns: what they tell is used, or compared with what is given."""
+        """Supply after recent rows, a log of these columns: their pipeline is used, or compared with a given one."""
         length = self.problem.pipeline_length
         if not length:
             return self
@@ -75,15 +75,14 @@ def _refuse_late(log: SalesLog, column: str) -> None:
 
 
 def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeline: bool) -> Floats:
-    """What recent rows tell of the pipeline, (rows, length); NaN where they do not reach back far enough."""
+    """Pipeline by recent rows, (rows, length); NaN where they do not reach back far enough."""
     ends = np.r_[log.starts[1:], len(log)] - 1
     opening = np.asarray(log.stock)[ends].copy()
     has = last_row >= 0
     opening[log.series[last_row[has]]] = stock[has]
     open_log = with_open_period(log, log.features[ends], opening, log.period[ends])
     opened = np.r_[open_log.starts[1:], len(open_log)] - 1
-    assert open_log.pipeline is not None  # as lead times are longer than 1
-    found = open_log.pipeline[opened]
+    found = np.asarray(open_log.pipeline)[opened]  # it has columns, as lead times are longer than 1
     # Orders of the evening before the first row are not in the table.
     first = open_log.starts + (log.problem.order_placed == "close")
     known = opened[:, None] - length + np.arange(length) >= first[:, None]
