@@ -1,5 +1,6 @@
 """Hostile numbers in policies of an assortment: ladders, own rules, calendars, units."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
-from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import POLICIES
+from lostsales.policy.shop_units import InShopUnits
 from tests.fuzz.made_policies import LONG, MAKERS, SOLVED, made, made_file, question
 from tests.fuzz.policy_files import opened, sealed, used
 
@@ -49,23 +50,18 @@ def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Pat
             {"policy.ladders.order_multiple": 1e300},
             "order_multiple: Input should be less than or equal to 1000000000000000",
         ),
-        ("base-stock", {"policy.ladders.price_endings": [1e300]}, "price_endings.0: Input should be less than"),
+        ("base-stock", {"policy.grid.ladders.price_endings": [1e300]}, "price_endings.0: Input should be less than"),
         (
             "behaviour",
             {"policy.policy.policy.rules.own": [{"where": {"department": ["bakery"]}, "multiple": 2}]},
             "rules: the rules of some products must name their series",
         ),
-        ("newsvendor", {"policy.rules.forbidden": [[1, 2]] * 1_001}, "forbidden: Tuple should have at most 1000"),
-        ("base-stock in dozens", {"policy.unit": 1e308}, "unit: Input should be less than or equal to 1"),
-        (
-            "base-stock in dozens",
-            {"policy.own": {"tea": 1e308}},
-            "own.tea: Input should be less than or equal to 1",
-        ),
+        ("newsvendor", {"policy.grid.rules.forbidden": [[1, 2]] * 1_001}, "forbidden: Tuple should have at most 1000"),
+        ("base-stock in dozens", {"policy.products.shop_unit": 1e308}, "unit: Input should be less than or equal to 1"),
         ("newsvendor", {"policy.problem.clock.calendars.closed": []}, "closed must have a calendar"),
         (
             "planner with levels",
-            {"policy.states.spread.linear": 1e-30},
+            {"policy.level.spread.linear": 1e-30},
             "linear: Input should be greater than or equal to 0.000001",
         ),
         ("planner with levels", {"policy.policy.kind": "q"}, "is not usable"),
@@ -98,12 +94,13 @@ def test_hostile_settings_are_refused(name: str, change: dict[str, Any], expecte
     [
         (
             "planner with levels",
-            {f"states.{name}": np.zeros((3, 1)) for name in ("total", "weight", "score")},
-            r"'states.total' must have the shape \(levels, 7\)",
+            {f"level.{name}": np.zeros((3, 1)) for name in ("total", "weight", "score")},
+            r"'level.total' must have the shape \(levels, 7\)",
         ),
-        ("planner with levels", {"states.slopes": np.zeros(2), "states.centre": np.zeros(2)}, "here level inputs 8"),
-        ("planner with levels", {"states.weight": np.full((3, 7), -0.3)}, "must lie between 0 and"),
-        ("planner with levels", {"states.last": np.full(3, 2**63, np.uint64)}, "must lie between -9.22337e"),
+        ("planner with levels", {"level.slopes": np.zeros(2), "level.centre": np.zeros(2)}, "here level inputs 8"),
+        ("planner with levels", {"level.weight": np.full((3, 7), -0.3)}, "must lie between 0 and"),
+        ("planner with levels", {"level.last": np.full(3, 2**63, np.uint64)}, "must lie between -9.22337e"),
+        ("base-stock in dozens", {"products.unit": np.full(3, 1e308)}, "'products.unit' must lie between"),
         ("lookahead", {"season.week": np.full(52, 1e-30)}, "'season.week' must lie between 0.001 and"),
     ],
 )
@@ -113,7 +110,9 @@ def test_hostile_arrays_are_refused(name: str, arrays: dict[str, Any], expected:
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 1e9, 1e30])
-@pytest.mark.parametrize("array", ["series.sizes", "series.effects", "series.own_range.most_order", "ladders.orders"])
+@pytest.mark.parametrize(
+    "array", ["series.products.sizes", "series.effects", "series.products.seen.order_ceiling", "ladders.orders"]
+)
 def test_numbers_within_their_limits_give_a_decision_or_one_error(array: str, value: float, tmp_path: Path) -> None:
     members, _ = opened(made_file("planner"))
     shape = members[f"array_{array}"].shape
@@ -122,7 +121,9 @@ def test_numbers_within_their_limits_give_a_decision_or_one_error(array: str, va
 
 
 def test_a_decision_that_is_no_number_is_refused() -> None:
-    policy = InUnits(made("newsvendor"), made("newsvendor").problem, np.inf)
+    inside = made("newsvendor")
+    assert isinstance(inside, InShopUnits)
+    policy = replace(inside, grid=None, products=replace(inside.products, scale=np.full(3, np.inf)))
     with (
         np.errstate(all="ignore"),
         pytest.raises(LostSalesError, match=r"the policy decides an order of (inf|nan) for row 0 of today"),

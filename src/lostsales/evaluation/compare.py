@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lostsales.data.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
 from lostsales.data.splits import FOLDS
+from lostsales.data.sublogs import COMPARED_ROWS, QUICK_ROWS
 from lostsales.demand.audit.behaviour import PriceSetting
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.assortment import AssortmentGain, decisive_gain

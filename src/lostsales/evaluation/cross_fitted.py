@@ -12,13 +12,14 @@ from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
 from lostsales.data.sublogs import without
-from lostsales.evaluation.policy_on_log import as_replayed
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.learn.fit import fit_counted
+from lostsales.learn.fit import fit_in_shop_units
 from lostsales.learn.learner import Learner
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
+from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.view import Action, View
 from lostsales.types import Ints
 
@@ -53,10 +54,6 @@ class CrossFittedPolicy(PolicyBase):
         """Their horizon."""
         return self.policies[0].horizon
 
-    def replayed_on(self, log: SalesLog) -> "CrossFittedPolicy":  # type: ignore[override]  # is not saved
-        """Replace every policy by its form for replays."""
-        return replace(self, policies=tuple(as_replayed(policy, log) for policy in self.policies))
-
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Every policy decides for its own series."""
         price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
@@ -85,6 +82,17 @@ class CrossFittedPolicy(PolicyBase):
         return [(self.policies[each], np.flatnonzero(which == each)) for each in np.unique(which)]
 
 
+def as_replayed(policy: Policy, log: SalesLog) -> Policy:
+    """Policy for replays of a log, at the mean level of its demand where the policy follows that level."""
+    if isinstance(policy, InShopUnits):
+        return policy.replayed_on(log)
+    if isinstance(policy, ChosenProducts):
+        return as_replayed(policy.policy, log)  # the choice of products does not change decisions
+    if isinstance(policy, CrossFittedPolicy):
+        return replace(policy, policies=tuple(as_replayed(each, log) for each in policy.policies))
+    return policy
+
+
 def folds_of(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
     """The folds of every method that is cross-fitted on a log, and what they are: series or blocks in time."""
     count = QUICK_FOLDS if prepared.quick else LARGE_FOLDS if prepared.is_part else FOLDS
@@ -93,7 +101,7 @@ def folds_of(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
 
 def fit_folds(learner: Learner, log: SalesLog, folds: list[Fold], progress: Progress) -> CrossFittedPolicy:
     """Fit one policy a fold, without it."""
-    policies = in_parallel(lambda fold: fit_counted(learner, without(log, fold.held_out)), folds, progress)
+    policies = in_parallel(lambda fold: fit_in_shop_units(learner, without(log, fold.held_out)), folds, progress)
     return CrossFittedPolicy(
         tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
     )

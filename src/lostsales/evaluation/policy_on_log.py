@@ -1,10 +1,8 @@
 """A policy and a log: whether it can be evaluated there, and its decisions in the rows."""
 
-from typing import cast
-
 import numpy as np
 
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.log import AnyLog, SalesLog
 from lostsales.data.settings import MOST_NUMBER
 from lostsales.demand.censoring.runs import Runs
@@ -33,12 +31,6 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock
     if start_stock is not None and not 0 <= start_stock <= (MOST_NUMBER if capacity is None else capacity):
         most = f"{MOST_NUMBER:g}" if capacity is None else f"the capacity of {capacity:g}"
         raise SettingError(f"the stock to start with must lie between 0 and {most}, but {start_stock:g} came")
-
-
-def as_replayed(policy: Policy, log: SalesLog) -> Policy:
-    """Form of a policy for replays of a log; the policy itself if it has no other."""
-    replayed_on = getattr(policy, "replayed_on", None)
-    return policy if replayed_on is None else cast(Policy, replayed_on(log))
 
 
 def check_horizon(horizon: int | None) -> None:

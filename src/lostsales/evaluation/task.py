@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from lostsales.data.progress import Progress
-from lostsales.evaluation.policy_on_log import as_replayed, check_policy, decisions
+from lostsales.evaluation.cross_fitted import as_replayed
+from lostsales.evaluation.policy_on_log import check_policy, decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
 from lostsales.policy.policy import Policy

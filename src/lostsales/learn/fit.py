@@ -3,20 +3,25 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from pydantic_core import PydanticSerializationError
 
-from lostsales.data.log import SalesLog
+from lostsales.data.ladders import Ladders
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
+from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductTable
 from lostsales.data.progress import Progress
+from lostsales.data.relative import Counts, problem_in_units, relative_grid, relative_log, settings_in_units
+from lostsales.data.seen_range import is_limited, one_price_warning
 from lostsales.data.settings import checked_json
-from lostsales.data.units import in_units, own_units, problem_in_units, unit_of
 from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import LEARNERS, Learner
-from lostsales.policy.in_units import InUnits
-from lostsales.policy.own_range import one_price_warning
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import LearnedBy, learned_by, log_digest, with_provenance
+from lostsales.policy.rules import Rules
+from lostsales.policy.shop_units import InShopUnits, ShopGrid
 
 DEFAULT = "planner"
 KEEPS_PRICE = (
@@ -67,22 +72,65 @@ def fit(
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
     learner = learner_of(method, settings)
-    policy = with_provenance(fit_counted(learner, log, progress), _provenance(learner, log))
+    policy = with_provenance(fit_in_shop_units(learner, log, progress), _provenance(learner, log))
     if learner.sets_prices and (text := one_price_warning(log, learner.rules.over(log.problem.rules))):
         warn(text)
     return policy
 
 
-def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
-    """Fit a learner to the counts of a log, so that what it learns does not depend on the unit of quantity."""
-    unit = unit_of(log)
-    # A quantity in the problem or in the rules is one of the whole shop: products then count in its unit only.
-    names_quantities = problem_in_units(log.problem, 2.0) != log.problem or learner.in_units(2.0) != learner
-    own = {} if names_quantities else own_units(log if unit == 1 else in_units(log, unit))
-    if unit == 1 and not own:
-        return _fit(learner, log, progress)
-    policy = _fit(learner.in_units(unit), in_units(log, unit, own), progress)
-    return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit, own)
+def fit_in_shop_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
+    """Fit a learner to relative rows, so that the result does not depend on units, and answer in those of the shop."""
+    shop = log.decisions("fit")
+    counts = Counts.of(shop, learner)
+    counts = counts._replace(log=_with_tested_prices(learner, counts.log))
+    counted = settings_in_units(learner, counts.shop_unit)
+    found = None if learner.models_products else _fit_relative(counted, counts, shop.problem, progress)
+    if found is None:
+        found = _in_shop_units(counted.fit(counts.log, progress), counts)
+    if counts.log.keeps_price and (found.may_recommend is None or len(found.may_recommend.prices) == 1):
+        warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same
+    return found
+
+
+def _in_shop_units(policy: SavedPolicy, counts: Counts) -> SavedPolicy:
+    """Policy that was learned from counts, for a shop that writes its quantities otherwise."""
+    if (counts.units == 1).all():
+        return policy
+    products = counts.in_shop_units(ProductTable.of(counts.log)).without_scale()
+    problem, usual = problem_in_units(policy.problem, 1 / counts.shop_unit), policy.usual_demand * counts.shop_unit
+    if isinstance(policy, InShopUnits):  # which follows a level
+        return replace(policy, problem=problem, products=products, usual_demand=usual)
+    return InShopUnits(policy, problem, products, usual)
+
+
+def _fit_relative(learner: Learner, counts: Counts, problem: Problem, progress: Progress | None) -> SavedPolicy | None:
+    """Fit a learner with one grid for all products to the relative log; None where products are alike."""
+    log, shop_unit = counts.log, counts.shop_unit
+    rules = learner.rules.over(log.problem.rules).of_log(log)
+    grid = Ladders.of(log, rules).coarse()
+    relative = relative_grid(log, rules, grid)
+    if not (relative.relative or is_limited(log)):
+        return None
+    products = ProductTable.of(log, rules)
+    # A setting in quantities of any product is one of the smallest scale.
+    inner = settings_in_units(learner, float(products.scale.min())).model_copy(update={"rules": Rules()})
+    policy = inner.fit(relative_log(log, products, relative, rules), progress)
+    observed = log.sales[~log.censored]
+    return InShopUnits(
+        policy,
+        problem,
+        counts.in_shop_units(products),
+        usual_demand=float(np.median(observed if len(observed) else log.sales)) * shop_unit,
+        grid=ShopGrid(grid, rules, float(log.costs.mean().order)).in_units(1 / shop_unit),
+    )
+
+
+def _with_tested_prices(learner: Learner, log: DecisionLog) -> DecisionLog:
+    """Log that keeps its usual price where the audit finds that prices had hidden causes."""
+    if not learner.sets_prices or learner.pricing != "tested":
+        return log
+    with single_threaded():
+        return replace(log, keeps_price=audit_behaviour(log).is_hidden)
 
 
 def _provenance(learner: Learner, log: SalesLog) -> LearnedBy | None:
@@ -106,24 +154,6 @@ def learner_again(policy: object, log: SalesLog) -> tuple[Learner | None, str]:
         return checked_json(LEARNERS.get(found.method), found.settings, f"method {found.method}"), ""
     except SettingError as error:
         return None, f"this version cannot read its settings ({error})"
-
-
-def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
-    if learner.sets_prices and learner.pricing == "tested" and not log.demand_only:
-        with single_threaded():
-            log = replace(log, keeps_price=audit_behaviour(log).is_hidden)
-    policy = _fit_to_series(learner, log, progress)
-    if log.keeps_price and (policy.may_recommend is None or len(policy.may_recommend.prices) == 1):
-        warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same
-    return policy
-
-
-def _fit_to_series(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
-    if not learner.one_ladder:
-        return learner.fit_at_level(log, progress)
-    from lostsales.learn.baselines.in_own_units import fit_in_own_units
-
-    return fit_in_own_units(learner, log, progress)
 
 
 def learner_of(method: str | Learner, settings: dict[str, Any]) -> Learner:

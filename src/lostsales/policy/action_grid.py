@@ -11,6 +11,8 @@ from lostsales.policy.view import Action
 from lostsales.saved_fields import MOST_ACTIONS, AsJson, NonNegative, NonNegativeOrInfinite, numbers
 from lostsales.types import RELATIVE_TOLERANCE, Bools, Floats, Ints, exceeds
 
+PRICE_FIRST = 1e9  # weight of the distance in price, so that it counts before that in order
+
 
 @dataclass(frozen=True)
 class ActionGrid:
@@ -57,8 +59,19 @@ class ActionGrid:
         price, order = np.divmod(actions, self.orders.shape[-1])
         return Action(_entries(self.prices, price), _entries(self.orders, order))
 
+    def nearest(self, wanted: Action, allowed: Bools) -> Action:
+        """Allowed action (rows, actions) nearest to a wanted one of each row: in price, and then in order.
+
+        >>> grid = ActionGrid(np.array([4.0, 5.0]), np.array([0.0, 6.0]), np.inf)
+        >>> may = np.array([[True, True, False, True]])
+        >>> grid.nearest(Action(np.array([4.9]), np.array([1.0])), may)
+        Action(price=array([5.]), order=array([6.]))
+        """
+        far = PRICE_FIRST * np.abs(self.price - wanted.price[:, None]) + np.abs(self.order - wanted.order[:, None])
+        return self.taken(np.where(allowed, np.nan_to_num(far), np.inf).argmin(axis=1))
+
     def feasible_orders(self, stock: Floats, limit: Floats | None = None) -> Ints:
-        """How many of the orders, counted from the smallest, fit on top of each stock; the smallest always may.
+        """Number of orders, counted from the smallest, that fit on top of each stock; the smallest always may.
 
         `limit` is the most that the supply lets each row order (`View.order_limit`).
 
@@ -77,7 +90,7 @@ class ActionGrid:
 
 
 def room_of(shop: Shop) -> float:
-    """What stock and order together may not exceed."""
+    """Limit that stock and order together may not exceed."""
     return np.inf if shop.capacity is None or shop.capacity_rule != "forbid" else shop.capacity
 
 
@@ -98,7 +111,7 @@ def _entries(rungs: Floats, at: Ints) -> Floats:
 
 
 def keep_largest(allowed: Bools, values: Floats) -> Bools:
-    """Of the allowed actions (rows, actions) those with the largest of the values, (actions,) or (rows, actions).
+    """Allowed actions (rows, actions) with the largest of the values, (actions,) or (rows, actions).
 
     >>> keep_largest(np.array([[True, True, False]]), np.array([1.0, 5.0, 9.0]))
     array([[False,  True, False]])

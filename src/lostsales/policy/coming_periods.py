@@ -1,16 +1,15 @@
-"""What is known of the next period: the calendar, and features that are given with rows of later periods in today."""
+"""Knowledge of the next period: the calendar, and features given with rows of later periods in today."""
 
 import numpy as np
 
-from lostsales.data.calendar.next_open import next_open_periods
+from lostsales.data.calendar.periods import next_open_periods
 from lostsales.data.problem import Problem
-from lostsales.data.reading.calendar import fill_calendar
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.log_columns import fill_calendar
 from lostsales.data.reading.table import SomeRows, Table
-from lostsales.policy.feature_cells import read_features
 from lostsales.policy.view import Features
-from lostsales.types import Array, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 
 def split_today(problem: Problem, today: Table) -> tuple[Table, Table | None]:
@@ -75,3 +74,20 @@ def _next_rows(problem: Problem, names: Array, later: Table) -> tuple[Ints, Arra
     first = order[np.r_[True, codes[order][1:] != codes[order][:-1]]]
     place = {name: at for at, name in enumerate(names.tolist())}
     return np.array([place[texts[code]] for code in codes[first]]), period[first], features[first]
+
+
+def read_features(problem: Problem, rows: Table, reader: ColumnReader) -> tuple[Floats, Bools]:
+    """The features, and rows with a level that the log never had, whose code is -1; NaN those of the calendar."""
+    features, unseen = np.full((rows.rows, len(problem.features)), np.nan), np.zeros(rows.rows, dtype=bool)
+    # An unknown level is a flag here, and no finding.
+    lenient = ColumnReader(rows, Findings(rows.name), problem.format)
+    for index, feature in enumerate(problem.features):
+        if feature.calendar is not None:
+            continue
+        if feature.kind == "numeric":
+            features[:, index] = reader.number(feature.name, negative=True, truths=True)
+        else:
+            present = reader.labels(feature.name)[0] >= 0
+            features[:, index] = lenient.levels(feature)[1]
+            unseen |= present & (features[:, index] < 0)
+    return features, unseen

@@ -5,8 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.calendar.grid import DAY, MOST_CLOSED
-from lostsales.data.calendar.next_open import closed_by_stock
+from lostsales.data.calendar.clock import DAY
+from lostsales.data.calendar.openings import closed_by_stock
+from lostsales.data.calendar.periods import MOST_CLOSED
 from lostsales.data.demand_bounds import shown_by_next_stock
 from lostsales.data.economics import next_stock
 from lostsales.data.log import SalesLog
@@ -50,9 +51,8 @@ class RecentRows:
 
     @cached_property
     def shortest_step(self) -> int:
-        """Between two rows of a series."""
-        steps = np.diff(self.log.period)[self.log.has_next[:-1]].astype(np.int64)
-        return int(steps.min(initial=np.iinfo(np.int64).max))
+        """Shortest step between two rows of a series."""
+        return int(self.log.steps.min(initial=np.iinfo(np.int64).max))
 
     @cached_property
     def mean_demand(self) -> Floats:
@@ -66,11 +66,11 @@ class RecentRows:
 
     @cached_property
     def _arrived(self) -> Floats:
-        return np.asarray(self.log.order if self.log.received is None else self.log.received)
+        return np.zeros(0) if self.log.ledger is None else self.log.ledger.arrived
 
     @cached_property
     def _idle_share(self) -> float:
-        """Of rows in which nothing was sold and nothing arrived."""
+        """Share of rows in which nothing was sold and nothing arrived."""
         idle = np.count_nonzero((self.log.sales == 0) & (self._arrived == 0)) + 1
         return idle / (len(self.log) + 2)
 
@@ -96,13 +96,13 @@ class RecentRows:
         return closed_by_stock(log.period[rows], follows, self._idle_share)
 
     def demand(self, last_row: Ints) -> RecentDemand:
-        """What the series of these rows, the last of each, have shown; nothing where there is none (-1)."""
+        """Demand shown by the series of these rows, the last of each; none where there is no row (-1)."""
         at = np.maximum(last_row, 0)
         found = recent_demand(self.log, self.runs, self.log.series[at], at + 1)
-        return replace(found, end=np.where(last_row >= 0, found.end, found.first))
+        return replace(found, end=np.where(last_row >= 0, found.end, found.first), log=self.log)
 
     def rows_until(self, rows: Ints) -> Ints:
-        """How many rows their series have up to these, since the last hole, (rows,)."""
+        """Number of rows of a series up to these, since the last gap, (rows,)."""
         return np.asarray(rows - self.log.starts[self.log.series[rows]] + 1)
 
     def before_first(self, usual_demand: float) -> Floats:

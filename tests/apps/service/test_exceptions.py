@@ -10,15 +10,15 @@ from lostsales.apps.service.desk import Desk, ShopData
 from lostsales.apps.service.morning import LOSES, NOT_KNOWN, MorningList, Query
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.problem import Problem
+from lostsales.data.reading.frames import ColumnTable
 from lostsales.data.reading.gate import read_log
-from lostsales.data.reading.rows import ColumnTable
 from lostsales.demand.law.demand_law import Family
 from lostsales.evaluation.report.open_period import open_rows
 from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import Learner
 from lostsales.learn.lookahead.lookahead import Lookahead
-from lostsales.learn.planner import learn as planner_learn
+from lostsales.learn.planner import planner
 from lostsales.learn.planner.planner import Planner
 from lostsales.simulation.assortment import Assortment
 from tests.apps.service.calm_shop import calm_shop, calm_table
@@ -46,7 +46,7 @@ def at_a_loss(table: pd.DataFrame, name: str) -> pd.DataFrame:
 @pytest.mark.parametrize("learner", [Lookahead(), pytest.param(PLANNER, marks=pytest.mark.slow)])
 def test_on_an_order_day_of_a_calm_shop_few_products_are_exceptions(learner: Learner) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planner_learn, "MOST_GROUPS", 2)  # forty plans with lead times take many minutes
+        patch.setattr(planner, "MOST_GROUPS", 2)  # forty plans with lead times take many minutes
         found = morning(at_a_loss(calm_table(), "product 7"), learner, calm_shop().problem)
     assert (found.order * calm_shop().unit_cost > found.demand * found.price).mean() > 0.5  # more than a day earns
     assert np.isfinite(found.profit).all()

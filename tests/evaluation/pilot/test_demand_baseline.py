@@ -3,7 +3,7 @@
 import numpy as np
 
 from lostsales.evaluation.pilot.market import DemandBaseline, past_residuals
-from lostsales.evaluation.pilot.panel import Outcomes, PilotClock, PilotPanel, past_mean
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel, clock_after, past_mean
 from lostsales.lab.studies.pilot_shops import shop_of
 from lostsales.types import Floats
 
@@ -14,7 +14,7 @@ def deviations(past: int, seed: int) -> tuple[float, float, float]:
     """Of period means: under the baseline of these periods, cross-fitted, and of later periods."""
     shop = shop_of("newsvendor", (), "base-stock:30@7", "base-stock:30@7")  # hardly a stock-out
     log = shop.roll_out(np.zeros((SERIES, past + LATER), dtype=bool), seed)
-    clock = PilotClock.after(log)
+    clock = clock_after(log)
     panel, demand = PilotPanel.of(log, clock, log.names), Outcomes.of(log, 0).demand
     early = PilotPanel(log, panel.names, panel.offsets[:past], panel.row[:, :past])
     usual, price = (past_mean(early.table(each), past) for each in (demand, log.price))

@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.pilot.assignment import MANY, assignments_of, draw_series, draw_switches, switches_of
-from lostsales.evaluation.pilot.panel import PilotClock
 from lostsales.evaluation.pilot.precision import ProfitModel
 from lostsales.evaluation.pilot.sequential_test import crossings, spent
 from lostsales.types import Bools, Floats, Ints
@@ -63,7 +63,7 @@ class SplitBySeries:
     """Split by series; its length is in counted periods."""
 
     model: ProfitModel
-    clock: PilotClock
+    clock: PeriodGrid
     wash_out: int
     power: float
     strata: Ints
@@ -118,7 +118,7 @@ class Switchback:
     """Switchback; its length is in pairs of blocks."""
 
     model: ProfitModel
-    clock: PilotClock
+    clock: PeriodGrid
     wash_out: int
     power: float
 

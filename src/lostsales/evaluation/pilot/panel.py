@@ -4,65 +4,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.assortment import WEEK
-from lostsales.data.labels import spelled
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Floats, Ints
 
-DAY = 86_400_000_000  # microseconds
+
+def clock_after(log: SalesLog) -> PeriodGrid:
+    """Clock of a pilot that starts right after the last period of a log."""
+    if not log.usual_step:
+        raise LostSalesError("a pilot needs series of at least two periods in the log, and this log has none")
+    return PeriodGrid(log.period.dtype.kind == "M", log.usual_step, int(log.period.max().astype(int)) + log.usual_step)
 
 
-@dataclass(frozen=True)
-class PilotClock:
-    """First period of a pilot and usual step to the next; timestamps are in microseconds."""
-
-    start: int
-    step: int
-    dated: bool
-
-    @classmethod
-    def after(cls, log: SalesLog) -> "PilotClock":
-        """Clock of a pilot that starts right after the last period of a log."""
-        steps = np.diff(log.period.astype(np.int64))[log.has_next[:-1]]
-        if not len(steps):
-            raise LostSalesError("a pilot needs series of at least two periods in the log, and this log has none")
-        values, counts = np.unique(steps, return_counts=True)
-        step = int(values[counts.argmax()])
-        return cls(int(log.period.astype(np.int64).max()) + step, step, log.period.dtype.kind == "M")
-
-    @property
-    def is_daily(self) -> bool:
-        """True if a period is a day."""
-        return self.dated and self.step == DAY
-
-    @property
-    def periods_a_week(self) -> float | None:
-        """Periods per week; None if periods are plain numbers."""
-        return WEEK / self.step if self.dated else None
-
-    def offset(self, period: Array) -> Ints:
-        """Periods since the start, below 0 in the past."""
-        return np.rint((period.astype(np.int64) - self.start) / self.step).astype(np.int64)
-
-    def name(self, offset: int) -> str:
-        """Name of the period at an offset, as the log writes it."""
-        at = self.start + offset * self.step
-        return spelled(np.datetime64(at, "us")) if self.dated else str(at)
-
-    def label(self, offset: int) -> "np.datetime64 | int":
-        """Period at an offset, as a value of a table."""
-        at = self.start + offset * self.step
-        return np.datetime64(at, "us") if self.dated else at
-
-    def check(self, log: SalesLog) -> None:
-        """Raise if the periods of a log are of another kind."""
-        if (log.period.dtype.kind == "M") != self.dated:
-            kinds = ("moments in time", "plain numbers")
-            wanted, came = kinds if self.dated else kinds[::-1]
-            raise LostSalesError(f"the pilot's periods are {wanted}, but the periods of this log are {came}")
+def check_periods(clock: PeriodGrid, log: SalesLog) -> None:
+    """Raise if the periods of a log are of another kind."""
+    if (log.period.dtype.kind == "M") != clock.is_dated:
+        kinds = ("moments in time", "plain numbers")
+        wanted, came = kinds if clock.is_dated else kinds[::-1]
+        raise LostSalesError(f"the pilot's periods are {wanted}, but the periods of this log are {came}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +52,11 @@ class PilotPanel:
     row: Ints  # (series, periods)
 
     @classmethod
-    def of(cls, log: SalesLog, clock: PilotClock, names: Array, first: int | None = None) -> "PilotPanel":
+    def of(cls, log: SalesLog, clock: PeriodGrid, names: Array, first: int | None = None) -> "PilotPanel":
         """Arrange the rows of the named series from an offset on; periods without any row are left out."""
         place = {str(name): at for at, name in enumerate(names)}
         of_series = np.array([place.get(str(name), -1) for name in log.names], dtype=np.int64)
-        series, offset = of_series[log.series], clock.offset(log.period)
+        series, offset = of_series[log.series], clock.position(log.period)
         rows = np.flatnonzero((series >= 0) & (True if first is None else offset >= first))
         offsets, column = np.unique(offset[rows], return_inverse=True)
         row = np.full((len(names), len(offsets)), -1, dtype=np.int64)

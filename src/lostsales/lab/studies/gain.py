@@ -15,7 +15,7 @@ from lostsales.data.parallel import single_threaded
 from lostsales.evaluation.compare import ComparedMethod, compare
 from lostsales.evaluation.interval import degrees_of_freedom
 from lostsales.lab.studies.study import TRUTH_SEED, ManagerLogs, seed_of
-from lostsales.learn.fit import fit_counted, learner_of
+from lostsales.learn.fit import fit_in_shop_units, learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -99,7 +99,7 @@ class PromiseStudy(ManagerLogs[PromiseOutcome]):
         with single_threaded():
             log, _ = simulate(scenario, manager, self.series, seed)
             found = compare(log, [self.method], seed=seed % 1000, quick=True, workers=1)
-            policy = fit_counted(learner_of(self.method, {"seed": seed % 1000}).quick(), log)
+            policy = fit_in_shop_units(learner_of(self.method, {"seed": seed % 1000}).quick(), log)
             earns = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
             true_gain = earns - _manager_earns(scenario.model_dump_json(by_alias=True))
         best = found.candidates[0]

@@ -15,7 +15,7 @@ import numpy as np
 from lostsales.data.confidence import standard_error
 from lostsales.data.parallel import single_threaded
 from lostsales.lab.studies.study import TRUTH_SEED, ManagerLogs, seed_of
-from lostsales.learn.fit import fit_counted, learner_of
+from lostsales.learn.fit import fit_in_shop_units, learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
@@ -76,7 +76,7 @@ class ManagerStudy(ManagerLogs[LearnedFromLog]):
             warnings.simplefilter("ignore")  # the same from every log
             log, truth = simulate(scenario, manager, self.series, seed)
             for method in self.methods:
-                policy = fit_counted(learner_of(method, {"seed": seed % 1000}), log)
+                policy = fit_in_shop_units(learner_of(method, {"seed": seed % 1000}), log)
                 profit[method] = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
                 stock[method] = float(simulate(long, policy, LONG_EPISODES, TRUTH_SEED)[0].stock.max())
             earns = evaluate_policy(scenario, manager, TRUTH_EPISODES, TRUTH_SEED).mean_profit

@@ -13,9 +13,9 @@ from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import BELIEF_SHAPES
 from lostsales.types import Floats
 
-ATOMS = 32
-BELIEF_ATOMS = 16
-NOISE_ATOMS = 512
+ATOMS = 32  # equally likely demands in a plan: its time grows in proportion
+BELIEF_ATOMS = 16  # after a stock-out, where the demand before is uncertain as well
+NOISE_ATOMS = 512  # from which those are condensed
 INTERACTION_ROWS = 64  # at which interactions of the features are averaged
 
 
@@ -33,7 +33,7 @@ class LatentTable(NamedTuple):
 
 
 class GroupShape(NamedTuple):
-    """What is a group's own in its latents."""
+    """Slopes, spread and scale of the latents of a group."""
 
     price_slope: float
     memory_slope: float
@@ -104,7 +104,7 @@ def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, sha
 
 
 def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
-    """By how many standard deviations of demand its mean moves as the last demand moves over what the log shows."""
+    """Reach of the mean over the last demands of the log, in standard deviations of demand."""
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     series, ones = evidence.series[rows], np.ones(len(rows))
     observed = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]

@@ -20,8 +20,8 @@ from lostsales.learn.planner.known_cycle import KnownCycle, find_cycle
 from lostsales.saved_fields import NOT_SAVED, Sizes, numbers
 from lostsales.types import Floats, Ints
 
-Z_NODES = 9
-W_NODES = 7
+Z_NODES = 9  # of the market index of today: the time of a plan grows with the product of both
+W_NODES = 7  # of its forecast for tomorrow
 # Nodes of z and w beside the states of a calendar: at most so many, and one more for every so many standard deviations
 # of demand by which z moves its mean.
 BESIDE_CYCLE, Z_STEP = 5, 1.0
@@ -163,7 +163,7 @@ def market_effects(evidence: Evidence, law: DemandLaw) -> Floats:
 
 
 def _beside_cycle(evidence: Evidence, law: DemandLaw, beyond: Floats) -> int:
-    """How many nodes z needs beyond the calendar, by how far it moves the mean of demand."""
+    """Number of nodes that z needs beyond the calendar, by how far it moves the mean of demand."""
     low, high = np.quantile(beyond, [0.01, 0.99])
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), USUAL_ROWS)).astype(np.int64)
     series, one = evidence.series[rows], np.ones(len(rows))
@@ -208,7 +208,7 @@ def _node_weights(values: Floats, nodes: Floats) -> Floats:
 
 
 def _fit_index(evidence: Evidence, law: DemandLaw, seed: int) -> LinearMean | KernelMean:
-    """What the features add to the mean, averaged over prices and last demands of the log."""
+    """Effect of the features on the mean, averaged over prices and last demands of the log."""
     features = evidence.market
     n_columns = features.shape[1]
     if isinstance(law.mean, LinearMean):
@@ -252,7 +252,7 @@ def _fit_ahead(market: Floats, market_tp1: Floats) -> Floats | None:
 
 
 def _price_matters(inputs: Floats, z_tp1: Floats, forecast: LinearMean) -> bool:
-    """Whether the price of today moves z of tomorrow significantly."""
+    """True where the price of today moves z of tomorrow significantly."""
     if len(inputs) < 30 or np.std(inputs[:, -1]) < 1e-9:
         return False
     others = np.column_stack([np.ones(len(inputs)), inputs[:, :-1]])

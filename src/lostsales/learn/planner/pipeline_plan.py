@@ -16,14 +16,14 @@ from lostsales.learn.planner.projection_loops import FREE_TERMS, GAPS, Ahead
 from lostsales.learn.planner.shortfall import shortfall_table
 from lostsales.types import Floats, Ints
 
-KNOTS = 7
+KNOTS = 7  # of the piecewise linear value of an excess of stock: its regression has as many columns
 GAP_STEP = 0.4  # of a usual demand, between nodes of the excess of a stock over demand
 FIRST, LATER_ROUNDS = 128, (128, 512)  # simulated series of the first rounds, and of the later ones
 REFINED = 256  # the same where a plan starts from another
 COMPARED = 256  # simulated series by which the best of these plans is chosen
 SWEEPS = 5  # greedy ones of a round
 EVALUATIONS = 4  # sweeps after each greedy one that keep its actions
-RIDGE = 1e-6
+RIDGE = 1e-6  # so that columns that never vary can be solved for
 
 
 def plan_pipeline(problem: PipelineProblem, start: Ahead | None = None) -> Ahead:
@@ -58,7 +58,7 @@ class _Planning:
     problem: PipelineProblem
 
     def first(self, price: int) -> Ahead:
-        """Before any round: a unit that is left is worth what it cost, less holding it."""
+        """Values before any round: a unit that is left is worth what it cost, less holding it."""
         physics, demand = self.problem.dynamics.physics, self.problem.demand
         usual = max(float(demand[0].mean()), 1e-9)
         phases = self.problem.arrivals.phases
@@ -76,7 +76,7 @@ class _Planning:
         )
 
     def with_price(self, ahead: Ahead, price: int) -> Ahead:
-        """With the demands of another price on the way."""
+        """The same with the demands of another price on the way."""
         return ahead._replace(paths=self.paths(price), price=float(self.problem.grid.prices[price]))
 
     def paths(self, price: int) -> DemandPaths:

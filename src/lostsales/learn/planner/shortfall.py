@@ -1,11 +1,11 @@
-"""What is left of a stock after a demand, both uncertain, in units of the spread of their difference."""
+"""Moments of the stock left after a demand, both uncertain, in units of the spread of their difference."""
 
 import numpy as np
 
 from lostsales.types import Floats
 
 SHARES = 9  # nodes of the share of the variance that is the noise of demand
-REACH, STEPS_A_UNIT = 6, 20
+REACH, STEPS_A_UNIT = 6, 20  # of the table, in standard deviations: beyond, the shortfall is 0 or linear
 POSITIONS = 2 * REACH * STEPS_A_UNIT + 1
 ROUGHEST = 0.05  # spread of a normal part that is always there, so that the table is smooth
 
