@@ -56,6 +56,10 @@ def fit(
         ),
     ] = None,
     config: options.MethodConfig = None,
+    faithful: Annotated[
+        bool,
+        typer.Option("--faithful", help="Everything as in the paper (c-fqi, pc-fqi, fusion); --set changes one thing."),
+    ] = False,
     iterations: Annotated[
         int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); the method's own rule unless given.")
     ] = None,
@@ -87,7 +91,8 @@ def fit(
     source = log_source(log, query)
     check_output(out, (*log_files(source, problem), config))
     keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
-    keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
+    given = {"faithful": faithful or None, "iterations": iterations, "seed": seed}
+    keys |= {key: value for key, value in given.items() if value is not None}
     learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
     learner = learner.quick() if quick else learner
     sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="fit", others=(config, out))

@@ -23,8 +23,8 @@ from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
+from lostsales.learn.cfqi.choices import MOST_ITERATIONS
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
-from lostsales.learn.cfqi.learn import MOST_ITERATIONS
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of

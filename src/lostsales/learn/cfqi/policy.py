@@ -101,7 +101,7 @@ class QPolicy(PolicyBase):
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
         price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
-        for part in self._scored(view):
+        for part in self._scored(view, every_score=False):
             price[part.rows], order[part.rows] = self.grid.taken(part.scores.argmax(axis=1))
         return Action(price, order)
 
@@ -152,16 +152,16 @@ class QPolicy(PolicyBase):
         at_end = np.minimum(depth.astype(np.int64), max(last, ends_at + 1))
         return np.asarray(np.where(depth < ends_at - 1, np.minimum(depth, last), at_end))
 
-    def _scored(self, view: View) -> Iterator[_Scored]:
-        """All rows, those of like depth together, a chunk at a time."""
+    def _scored(self, view: View, every_score: bool = True) -> Iterator[_Scored]:
+        """All rows, those of like depth together, a chunk at a time; else the greatest scores alone need be right."""
         alike, known = self._alike(view.depth), self._attributes(view)
         for depth in np.unique(alike):
             rows = np.flatnonzero(alike == depth)
             for start in range(0, len(rows), CHUNK):
                 at = rows[start : start + CHUNK]
-                yield self._scored_at(int(depth), view, at, known[at])
+                yield self._scored_at(int(depth), view, at, known[at], every_score)
 
-    def _scored_at(self, depth: int, view: View, at: Ints, known: Floats) -> _Scored:
+    def _scored_at(self, depth: int, view: View, at: Ints, known: Floats, every_score: bool) -> _Scored:
         """Rows at a depth."""
         learned, pairs = min(depth, len(self.q) - 1), self.grid.pairs
         if self.pools and learned == len(self.q) - 1:
@@ -172,11 +172,14 @@ class QPolicy(PolicyBase):
         if self.bounded and support is not None:
             may, untried = support.mask(block, may, pairs, len(self.grid.orders))
         may, unsafe = self.safe.mask(depth, block, may, pairs)
-        scores, penalty = self.q[learned].values(block, pairs), None
-        if self.beta:
+        q, penalty = self.q[learned], None
+        scores = q.values(block, pairs)
+        scores[~may] = -np.inf
+        if self.beta and not every_score and isinstance(q, QFunction) and q.basis.has_penalty_of_paper:
+            scores = q.less_penalty_where_needed(block, pairs, scores, self.beta)
+        elif self.beta:
             penalty = self.penalty(depth, block, may, pairs)
             scores -= penalty
-        scores[~may] = -np.inf
         least, most = self.ranges[learned]
         slack = ROUNDING * (1 + most - least)
         outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
