@@ -202,7 +202,7 @@ def test_settings_by_command_by_file_and_in_python_give_the_same_policy(folder: 
 @pytest.mark.parametrize(
     ("setting", "expected"),
     [
-        ("betta=3", r"betta: no such key; the keys are iterations, rules, pricing, seed, beta"),
+        ("betta=3", r"betta: no such key; the keys are iterations, rules, pricing, seed, faithful"),
         ("rules.multipel=6", r"rules\.multipel: no such key; the keys are multiple, minimum"),
         ("function.kinf=linear", r"function\.kinf: no such key; the keys are kind, kernels"),
         ("beta=high", "beta: Input should be a valid number, but it is 'high'"),

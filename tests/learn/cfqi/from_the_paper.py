@@ -99,7 +99,7 @@ class Regression:
 
     def standardised(self, points: Floats) -> Floats:
         """Coordinates with mean 0 and variance 1 over the rows of the depth."""
-        return np.asarray((points[:, self.kept] - self.mean) / self.scale
+        return np.asarray((points[:, self.kept] - self.mean) / self.scale)
 
     def fit(self, targets: Floats) -> None:
         """Choose kernel, coefficient and ridge by cross-validated squared error over all rows; then use all rows."""
@@ -117,7 +117,7 @@ class Regression:
         kernel, coefficient, ridge = self.chosen
         full = gram(kernel, coefficient, self.design, self.design)
         self.factor = full + ridge * np.eye(len(full))
-        self.weights = np.linalg.solve(self.factor, targets)
+        self.weights = np.asarray(np.linalg.solve(self.factor, targets), dtype=np.float64)
         self.held_out_error = float(np.sqrt(best / len(targets)))
 
     def value(self, points: Floats, *, pessimistic: bool) -> Floats:

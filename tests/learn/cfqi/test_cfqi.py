@@ -124,7 +124,7 @@ def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)
     assert log.censored[rows].mean() > 0.1
-    imputed = impute(log, tail="last", replicates=0, quick=True, runs=learned.runs).profit_filled
+    imputed = impute(log, tail="exponential", replicates=0, quick=True, runs=learned.runs).profit_filled
     assert imputed is not None
     profit, stock, after = imputed[rows], log.stock[rows], log.stock[rows + 1]
     action = np.column_stack([log.price, log.order])[rows]

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from lostsales.data.settings import Settings
+from lostsales.lab.experiments.behaviours import EXPLORATION, TEMPERATURE
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 
@@ -104,9 +105,8 @@ class Experiment(Settings):
     iterations: Annotated[int, Field(ge=1)] = 10  # K of fitted Q-iteration
     test_episodes: Annotated[int, Field(ge=1)] = TEST_EPISODES
     behaviours: tuple[str, ...] = BEHAVIOURS
-    exploration: Annotated[float, Field(ge=0, le=1)] = 0.1  # share of near-optimal decisions that are drawn uniformly
-    # Of the softmax. In `released` it then earns 0.5 less than the oracle, as the PPO policy of the published runs did.
-    temperature: Annotated[float, Field(gt=0)] = 2.0
+    exploration: Annotated[float, Field(ge=0, le=1)] = EXPLORATION  # uniform share of near-optimal decisions
+    temperature: Annotated[float, Field(gt=0)] = TEMPERATURE  # of the softmax
     ppo: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None  # SHA-256 of the file of the behaviour `ppo`
     seed: Annotated[int, Field(ge=0)] = 0
 

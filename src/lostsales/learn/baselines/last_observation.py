@@ -23,7 +23,7 @@ from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
-from lostsales.learn.cfqi.choices import MOST_ITERATIONS
+from lostsales.learn.cfqi.choices import MOST_ITERATIONS, TAIL
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
@@ -233,6 +233,6 @@ def _profit(treatment: Treatment, log: SalesLog, runs: Runs, seed: int) -> Float
     """Profit of each row by treatment, the same where demand is observed, (rows,)."""
     if treatment in ("observed", "dropped"):
         return log.cash
-    filled = impute(log, tail="last", replicates=0, runs=runs, seed=seed).profit_filled
+    filled = impute(log, tail=TAIL, replicates=0, runs=runs, seed=seed).profit_filled
     assert filled is not None  # the log has stock, orders and costs
     return filled

@@ -107,10 +107,11 @@ class HyperparameterSearch:
         cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
     ) -> "HyperparameterSearch":
         """From the standardised rows of a depth and their folds (test, train)."""
-        rows = subsample(len(history), function.pilot_rows or len(history), seed)
+        size, rank = function.pilot(len(history))
+        rows = subsample(len(history), size, seed)
         history, action = history[rows], action[rows]
         parts = [(test[rows], train[rows]) for test, train in folds]
-        at = subsample(len(rows), function.pilot_rank, seed)
+        at = subsample(len(rows), rank, seed)
         kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
         maps = (_map(kernel, history[at], action[at], function) for kernel in kernels)
         method = CrossValidation if len(at) < SPECTRAL_FROM else SpectralCrossValidation

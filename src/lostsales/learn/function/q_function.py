@@ -16,6 +16,8 @@ from lostsales.saved_fields import MOST_SIZE, POSITIVE, Axis, NonNegative, Numbe
 from lostsales.types import Bools, Floats, Ints
 
 Ridge = Annotated[float, Field(gt=0)]  # 1e-9 is as good as ordinary least squares
+# In `paper`, C-FQI from 50,000 rows earned 4.1 with kernels chosen on 400 rows, 4.3 to 4.4 on 1,000 to 4,000.
+MOST_PILOT_ROWS = 2_000
 RENAMED = {"spared": "unpenalized_share", "spared_ratio": "unpenalized_ratio"}  # old: new
 
 
@@ -45,9 +47,14 @@ class FunctionClass(StrictSettings):
     most_rank: int = Field(400, ge=1, description="Landmarks of Nystrom's approximation.")
     by_dimension: bool = Field(True, description="Fewer landmarks where the effective dimension is small.")
     pilot_rows: Annotated[int, Field(ge=1)] | None = Field(
-        400, description="Rows on which hyperparameters are cross-validated; none: all of them."
+        400, description="Rows of a depth on which hyperparameters are cross-validated, at least; none: all of them."
     )
-    pilot_rank: int = Field(100, ge=1, description="Landmarks in the cross-validation.")
+    pilot_share: float = Field(
+        0.2, ge=0, le=1, description="Share of the rows on which they are, where that is more, up to 2,000 rows."
+    )
+    pilot_rank: int = Field(
+        100, ge=1, description="Landmarks in the cross-validation; more, as the square root, on more rows."
+    )
     error: Literal["absolute", "squared"] = Field(
         "absolute", description="Held-out error that the hyperparameters make least; the paper's is squared."
     )
@@ -74,6 +81,17 @@ class FunctionClass(StrictSettings):
     unpenalized_ratio: float = Field(
         2.5, gt=0, allow_inf_nan=True, description="The penalty starts at this multiple of the median row at most."
     )
+
+    def pilot(self, rows: int) -> tuple[int, int]:
+        """Rows and landmarks of the cross-validation at a depth of so many rows.
+
+        >>> FunctionClass().pilot(300), FunctionClass().pilot(1_500), FunctionClass().pilot(100_000)
+        ((300, 100), (400, 100), (2000, 223))
+        """
+        if self.pilot_rows is None:
+            return rows, self.pilot_rank
+        more = max(self.pilot_rows, min(int(self.pilot_share * rows), MOST_PILOT_ROWS))
+        return min(more, rows), int(self.pilot_rank * (more / self.pilot_rows) ** 0.5)
 
     @model_validator(mode="before")
     @classmethod
