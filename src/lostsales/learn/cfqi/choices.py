@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from lostsales.demand.censoring.runs import LEAST_ROWS, DepthRule
 from lostsales.demand.survival.tail import Tail
 from lostsales.learn.cfqi.iteration import BETA
+from lostsales.learn.cfqi.policy import MOST_LAGS
 from lostsales.learn.cfqi.safe_actions import Safe
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.function.regressors import Regressor
@@ -116,6 +117,10 @@ class CfqiChoices(Learner):
     )
     independent: bool = Field(
         False, description="Demand does not depend on past demand: every row is at depth 0, only profit is censored."
+    )
+    lags: Annotated[int, Field(ge=1, le=MOST_LAGS)] = Field(
+        1,
+        description="Demands in the state: that of the last period whose demand is known, and so many less one before.",
     )
     function: FunctionClass | Regressor = Field(
         FunctionClass(),

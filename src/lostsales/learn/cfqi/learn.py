@@ -56,8 +56,8 @@ def _learn(log: SalesLog, settings: CfqiChoices, progress: Progress | None) -> C
         parts = [single_partition(priced, profit)]
         safe = SafeActions.never(settings.safe, settings.eps, arrival_of(log.problem))
     else:
-        parts = partition(priced, runs, profit)
-        safe = fit_safe_actions(priced, runs, holdout, fqi, settings.safe, settings.eps)
+        parts = partition(priced, runs, profit, settings.lags)
+        safe = fit_safe_actions(priced, runs, holdout, fqi, settings.safe, settings.eps, settings.lags)
     on_gains = settings.penalty in ("gains", "calibrated") and fqi.pessimistic_until > 0
     bounded = settings.support == "near"
     supports = supports_by_depth(priced, runs, parts, holdout, settings) if on_gains or bounded else None
@@ -86,6 +86,7 @@ def _learn(log: SalesLog, settings: CfqiChoices, progress: Progress | None) -> C
         method=settings.method,
         attributes=attributes if attributes.columns else None,
         costs=priced.problem.features[len(log.problem.features) :],
+        lags=1 if settings.independent else settings.lags,
         depth_rule=DepthRule(cap=0) if settings.independent else depths,
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
+from lostsales.learn.cfqi.lags import lags_of_view
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction
@@ -35,6 +37,7 @@ PENALTY_OF_ENSEMBLE = "spread of the ensemble (ours)"
 PENALTY_OF_PAPER = "posterior deviation of Q (the paper's)"
 CHUNK = 2_000  # rows whose kernel stays in the cache
 ROUNDING = 1e-9
+MOST_LAGS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,7 @@ class QPolicy(PolicyBase):
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     value: ValueFunction | None = None  # by replayed episodes; None: the value of a decision is its Q
     depth_rule: DepthRule = ANY_DEPTH  # by which max_depth was chosen
+    lags: Annotated[int, Field(ge=1, le=MOST_LAGS)] = 1  # demands in the state: the anchor's and those before it
     observes: Literal["history"] = "history"
 
     @property
@@ -194,8 +198,9 @@ class QPolicy(PolicyBase):
         return rules.feasible(self.grid, view.stock[at], view.last_price[at], features, most)
 
     def _attributes(self, view: View) -> Floats:
-        """The attributes of the series, (rows, columns)."""
-        return np.zeros((len(view.stock), 0)) if self.attributes is None else self.attributes.of_view(view)[0]
+        """The attributes of the series and the demands before the anchor, (rows, columns)."""
+        earlier = lags_of_view(view, self.lags)
+        return earlier if self.attributes is None else np.hstack([self.attributes.of_view(view)[0], earlier])
 
     def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
         """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
@@ -220,7 +225,7 @@ class QPolicy(PolicyBase):
         if self.safe.arrival != arrival_of(self.problem):
             raise LostSalesError(f"its orders arrive {self.safe.arrival} sales, but not those of its problem")
         state = 2 + feature_count(self.asks) + 1 + supply_columns(self.problem)
-        state += 0 if self.attributes is None else len(self.attributes.columns)
+        state += self.lags - 1 + (0 if self.attributes is None else len(self.attributes.columns))
         histories = [*zip(self.q, self.ranges, range(learned), strict=True)]
         histories += [] if self.safe.chance is None else [(self.safe.chance, self.ranges[last], last)]
         for depth, each in enumerate(self.supports or ()):

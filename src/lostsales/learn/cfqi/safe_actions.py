@@ -88,6 +88,7 @@ def fit_safe_actions(
     settings: FqiSettings,
     kind: Safe,
     eps: float,
+    lags: int = 1,
 ) -> SafeActions:
     """Estimate the probability that a run ends from every row at max_depth and beyond."""
     chance: QFunction | None = None
@@ -98,7 +99,7 @@ def fit_safe_actions(
     rows = np.flatnonzero(deep & log.has_next)
     ends = runs.observed.is_observed[rows].astype(np.float64)
     if kind == "learned" and len(rows) and not ends.all():
-        block = blocks_at_depth(log, runs, rows, learned)
+        block = blocks_at_depth(log, runs, rows, learned, lags)
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows], order])
