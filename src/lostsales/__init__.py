@@ -19,8 +19,8 @@ if _typing.TYPE_CHECKING:
     from lostsales.data.writing import write_log as write_log
     from lostsales.demand.audit.audit import Audit as Audit
     from lostsales.demand.audit.audit import audit as audit
-    from lostsales.demand.forecasting.forecast import Forecast as Forecast
-    from lostsales.demand.forecasting.forecast import forecast as forecast
+    from lostsales.demand.forecast import Forecast as Forecast
+    from lostsales.demand.forecast import forecast as forecast
     from lostsales.demand.law.demand_model import DemandModel as DemandModel
     from lostsales.demand.law.selection import fit_demand as fit_demand
     from lostsales.demand.stockout_loss import StockoutLoss as StockoutLoss
@@ -91,7 +91,7 @@ _ROOMS = {
     "data.reading.gate": ("read_log",),
     "data.writing": ("write_log",),
     "demand.audit.audit": ("Audit", "audit"),
-    "demand.forecasting.forecast": ("Forecast", "forecast"),
+    "demand.forecast": ("Forecast", "forecast"),
     "demand.law.demand_model": ("DemandModel",),
     "demand.law.selection": ("fit_demand",),
     "demand.stockout_loss": ("StockoutLoss", "stockout_loss"),

@@ -13,7 +13,7 @@ from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.share_rows import OF_A_MEAN, share_demand
 from lostsales.data.writing import write_log
-from lostsales.demand.forecasting.forecast import forecast
+from lostsales.demand.forecast import forecast
 from lostsales.demand.law.price_response import price_response
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.survival.imputation import impute

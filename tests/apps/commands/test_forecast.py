@@ -6,7 +6,7 @@ import duckdb
 import pandas as pd
 import pytest
 
-from lostsales.demand.forecasting.forecast import forecast
+from lostsales.demand.forecast import forecast
 from tests.apps.running import failure, run, run_json
 
 

@@ -13,7 +13,7 @@ from lostsales.data.proposal.propose import propose
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.audit.audit import audit
-from lostsales.demand.forecasting.forecast import forecast
+from lostsales.demand.forecast import forecast
 
 
 def ledger(rows: int = 200, **columns: Any) -> pd.DataFrame:

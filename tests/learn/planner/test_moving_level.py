@@ -10,9 +10,9 @@ import pytest
 import lostsales
 from benchmarks.moving_level import PROBLEM, written
 from lostsales.data.log import SalesLog
-from lostsales.demand.forecasting.level_loops import filter_levels, level_paths
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.model.level_loops import filter_levels, level_paths
 from lostsales.learn.planner.levelled_policy import LevelledPolicy
 from lostsales.learn.planner.moving_level import at_usual_level, has_quantities, moving_levels
 from lostsales.learn.planner.planner import Planner

@@ -11,7 +11,7 @@ from lostsales.apps.console import print_facts, print_json, progress, screen
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
-    from lostsales.demand.forecasting.forecast import Forecast
+    from lostsales.demand.forecast import Forecast
 
 MOST_ROWS = 20
 
@@ -29,6 +29,14 @@ def forecast(
             help="Season length in periods; from the dates unless given, 1 for none.",
         ),
     ] = None,
+    future: Annotated[
+        Path | None,
+        typer.Option(help="Prices and features of coming periods (.csv or .parquet): series, period, price, features."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="COLUMN=VALUE", help="Change a coming price or feature, such as price=-10%."),
+    ] = None,
     problem: options.ProblemFile = None,
     query: options.Query = None,
     seed: Annotated[int, typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same answer.")] = 0,
@@ -43,13 +51,22 @@ def forecast(
     Example: `lostsales forecast log.parquet --horizon 3 --out forecast.csv`
     """
     from lostsales.data.writing import check_table
-    from lostsales.demand.forecasting.forecast import forecast as run_forecast
+    from lostsales.demand.forecast import forecast as run_forecast
 
     source, asked = log_source(log, query), options.per_cents("levels", levels)
-    check_table(out, log_files(source, problem))
+    check_table(out, (*log_files(source, problem), *((future,) if future else ())))
     table = read_sales(source, problem, drop_bad_rows, dropped_rows, others=(out,), sales_only=True)
     with progress("forecasting from earlier periods, then ahead") as report:
-        found = run_forecast(table, horizon, asked, season=season, seed=seed, progress=report)
+        found = run_forecast(
+            table,
+            horizon,
+            asked,
+            future=future,
+            changes=changes or (),
+            season=season,
+            seed=seed,
+            progress=report,
+        )
     write_result(found, out)
     if as_json:
         print_json({"written": str(out), "how": found.how.model_dump(), "forecast": json_rows(found)})
@@ -75,6 +92,7 @@ def print_forecast(name: str, found: "Forecast", written: Path) -> None:
             ("season", f"of {cycles}, {own}" if how.season else "none"),
             ("level", f"half of its weight is on the last {how.half_life:.0f} periods"),
             ("spread and weights from", earlier),
+            ("coming periods", how.coming),
             *(("WARNING", warning) for warning in how.warnings),
         ],
     )

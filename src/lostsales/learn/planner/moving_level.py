@@ -16,10 +16,10 @@ from lostsales.data.problem import Problem
 from lostsales.data.products import Products
 from lostsales.data.units import problem_in_units
 from lostsales.demand.censoring.observed import observe
-from lostsales.demand.forecasting.counts import log_scores
-from lostsales.demand.forecasting.level_loops import level_paths
-from lostsales.demand.forecasting.spread import USUAL, Spread, likeliest_spread
 from lostsales.demand.law.demand_model import DemandModel
+from lostsales.demand.model.counts import log_scores
+from lostsales.demand.model.level_loops import level_paths
+from lostsales.demand.model.spread import USUAL, Spread, likeliest_spread
 from lostsales.saved_fields import POSITIVE, NonNegative, numbers, texts, wholes
 from lostsales.types import Array, Bools, Floats, Ints
 

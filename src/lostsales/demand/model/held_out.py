@@ -6,9 +6,9 @@ import numpy as np
 
 from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress
-from lostsales.demand.forecasting.bank import MEMBERS, member_forecasts
-from lostsales.demand.forecasting.panel import Panel
-from lostsales.demand.forecasting.spread import Spread
+from lostsales.demand.model.bank import MEMBERS, member_forecasts
+from lostsales.demand.model.panel import Panel
+from lostsales.demand.model.spread import Spread
 from lostsales.types import Bools, Floats, Ints
 
 MOST_ORIGINS, LEAST_ORIGINS = 52, 6  # a year of weeks if time allows; never fewer than 6
