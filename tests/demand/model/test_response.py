@@ -125,10 +125,11 @@ def test_columns_of_competing_products_by_hand() -> None:
     found = response_columns(MarketPanel(price, features, ("promo",), np.array([7, 7, 7]), 3))
     by_name = dict(zip(found.names, np.moveaxis(found.values, 2, 0), strict=True))
     half = float(np.log(0.5))
-    np.testing.assert_allclose(by_name["price"], [[0, half, 0], [0, 0, half], [0, 0, 0]])
-    np.testing.assert_allclose(by_name["rivals' price"], [[0, 0, half / 2], [0, half / 2, 0], [0, half / 2, half / 2]])
-    np.testing.assert_allclose(by_name["rivals' least price"], [[0, 0, half], [0, half, 0], [0, half, half]])
-    np.testing.assert_allclose(by_name["rivals' promo"], [[0, 0, 0], [0, 0.5, 0], [0, 0.5, 0]])
+    np.testing.assert_allclose(by_name["price"], half * np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]]))
+    mean, least = np.array([[0, 0, 0.5], [0, 0.5, 0], [0, 0.5, 0.5]]), np.array([[0, 0, 1], [0, 1, 0], [0, 1, 1]])
+    np.testing.assert_allclose(by_name["rivals' price"], half * mean)
+    np.testing.assert_allclose(by_name["rivals' least price"], half * least)
+    np.testing.assert_allclose(by_name["rivals' promo"], np.array([[0, 0, 0], [0, 0.5, 0], [0, 0.5, 0]]))
     assert "price x promo" in by_name
 
 

@@ -12,7 +12,7 @@ from lostsales.demand.model.spread import USUAL, Spread, likeliest_spread
 from lostsales.types import Floats
 
 ROUNDS = 2  # of estimating season, spread and response in turn
-MOST_SCORED = 20_000  # rows on which the spread is chosen
+MOST_SCORED = 10_000  # rows on which the spread is chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +40,13 @@ def fit_panel(panel: Panel, seed: int) -> FittedPanel:
     level = first_level(panel.demand, panel.exposure, 0.5 ** (1.0 / HALF_LIFE))
     spread = _spread_around(panel, level * panel.exposure, Spread(*USUAL, panel.integer), seed)
     filled, factor = panel.demand, np.ones(panel.demand.shape)
+    response: Response | None = None
     rounds = ROUNDS if columns.names or panel.censored.any() else 1
     for _ in range(rounds):
         index, own = seasonal_index(filled, panel.exposure * factor, panel.cycles, known, np.inf)
         exposure = panel.exposure * index[own]
-        response = fit_response(panel.demand, exposure, panel.censored, history, panel.group, spread)
+        arguments = panel.demand, exposure, panel.censored, history, panel.group, spread
+        response = fit_response(*arguments, start=response)
         factor, filled = np.exp(response.log_factor(history)), response.filled
         mean = response.level * exposure * factor
         # A level that holds the demand itself is too close to it: the spread would come out too small.

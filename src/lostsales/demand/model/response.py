@@ -16,8 +16,9 @@ from lostsales.demand.model.spread import Spread
 from lostsales.types import Bools, Floats, Ints
 
 HALF_LIFE = 13.0  # of the kernel, in periods; 8 to 26 were equally good on orange juice before week 135
-ROUNDS = 15  # most steps of Newton's method
-CONVERGED = 1e-4  # largest change of a standardised effect
+ROUNDS = 20  # most steps of Newton's method
+CONVERGED = 1e-3  # mean change of the standardised effects and of the logarithm of the level
+SETTLED = 5  # steps after which design effects are kept
 LARGEST_STEP = 1.0  # bound of a working residual in a step, relative to the mean
 LEAST_INFORMATION = 0.05  # of a censored demand relative to an observed one
 FEW = 30.0  # mean of counts from which on errors are logarithms
@@ -34,6 +35,7 @@ class Response:
     level: Floats  # (series, periods) smoothed level
     filled: Floats  # (series, periods) demand, conditional mean demand where it is censored
     leverage: Floats  # (series, periods) share of a demand in its own level
+    variances: Variances  # of effects
     shared: tuple[float, float]  # design effects, see `pool`
 
     @property
@@ -68,10 +70,12 @@ def fit_response(
     *,
     half_life: float = HALF_LIFE,
     variances: Variances | None = None,
+    start: Response | None = None,
 ) -> Response:
     """Estimate the response of demands (series, periods) to columns (series, periods, columns).
 
     `group` (series,) are the groups within which effects are pooled. `variances` of effects are estimated by default.
+    An earlier estimate may be the `start`.
     """
     decay = 0.5 ** (1.0 / half_life)
     p = columns.shape[2]
@@ -81,7 +85,10 @@ def fit_response(
     scaled = unscaled(columns, scale)
     slopes = np.zeros((len(demand), p))
     estimated = variances is None
+    tolerance = CONVERGED if estimated else CONVERGED / 100
     variances = variances or Variances.first(p)
+    if start is not None:
+        level, slopes, variances = start.level, start.effects.by_series, start.variances
     shared = (1.0, 1.0)
     found = pool(np.zeros((len(demand), p, p)), np.zeros((len(demand), p)), group, variances, shared)
     filled = demand
@@ -104,17 +111,18 @@ def fit_response(
             information = np.einsum("itk,itl->ikl", weighted, around, optimize=True)
             dispersion = max(float((weight * rest**2).sum() / max(seen.sum() - len(demand), 1)), 0.05)
             score = np.einsum("itk,it->ik", weighted, rest) + np.einsum("ikl,il->ik", information, slopes)
-            shared = design_effects(weighted * rest[..., None], information, group) if estimated else shared
+            if estimated and step < SETTLED:
+                shared = design_effects(weighted * rest[..., None], information, group)
             found = pool(information / dispersion, score / dispersion, group, variances, shared)
             variances = updated_variances(found, group) if estimated else variances
         moved = found.by_series - slopes
         slopes = found.by_series
         ratio = level * (1.0 + error) * np.exp(-np.clip(np.einsum("itk,ik->it", scaled, moved), -1.0, 1.0))
         before, level = level, np.maximum(local_means(ratio[..., None], weight, decay)[..., 0], 1e-9)
-        change = np.abs(np.log(level / before))[seen]
-        if step > 2 and max(np.abs(moved).max(initial=0.0), change.max(initial=0.0)) < CONVERGED:
+        change = float(np.abs(np.log(level / before))[seen].mean()) if seen.any() else 0.0
+        if step > 2 and max(float(np.abs(moved).mean()) if p else 0.0, change) < tolerance:
             break
-    return Response(found, scale, level, filled, own_shares(weight, decay), shared)
+    return Response(found, scale, level, filled, own_shares(weight, decay), variances, shared)
 
 
 def first_level(demand: Floats, exposure: Floats, decay: float) -> Floats:

@@ -29,6 +29,11 @@ def open_board(name: str, data: Path | None) -> Board:
         from lostsales.lab.benchmarks.freshretail_days import WHERE as OF_FRESHRETAIL
 
         return FreshRetail.read(_given(name, data, OF_FRESHRETAIL))
+    if name == "orange-juice":
+        from lostsales.lab.benchmarks.orange_juice import WHERE as OF_JUICE
+        from lostsales.lab.benchmarks.orange_juice import OrangeJuice
+
+        return OrangeJuice.read(_given(name, data, OF_JUICE))
     raise LostSalesError(f"there is no benchmark {name!r}")
 
 
