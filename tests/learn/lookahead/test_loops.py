@@ -10,8 +10,8 @@ import lostsales
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
-from lostsales.demand.forecasting.counts import count_quantile, small_count_quantiles
 from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.model.counts import count_quantile, small_count_quantiles
 from lostsales.learn.lookahead.lookahead import Lookahead
 from lostsales.learn.lookahead.orders import Search, _draws, find_orders, terms_of
 from lostsales.learn.lookahead.product_levels import LOOK_BACK

@@ -12,6 +12,7 @@ BOARDS = {
     "inventorybench": ("inventorybench", "InventoryBench", "inventorybench_data"),
     "vn2": ("vn2", "Vn2", "vn2_data"),
     "freshretail": ("freshretail", "FreshRetail", "freshretail_days"),
+    "orange-juice": ("orange_juice", "OrangeJuice", "orange_juice"),
 }
 
 

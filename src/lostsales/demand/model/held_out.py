@@ -6,14 +6,14 @@ import numpy as np
 
 from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress
-from lostsales.demand.forecasting.bank import MEMBERS, member_forecasts
-from lostsales.demand.forecasting.panel import Panel
-from lostsales.demand.forecasting.spread import Spread
+from lostsales.demand.model.bank import MEMBERS, member_forecasts
+from lostsales.demand.model.panel import Panel
+from lostsales.demand.model.spread import Spread
 from lostsales.types import Bools, Floats, Ints
 
 MOST_ORIGINS, LEAST_ORIGINS = 52, 6  # a year of weeks if time allows; never fewer than 6
 MOST_CELLS = 4_000_000  # series x periods x members x origins to filter, in hundreds: bounds the time
-LEAST_HISTORY = 4  # periods before an origin
+LEAST_HISTORY = 4  # periods before an origin, and as many as are forecast in a log three times as long
 LEAST_EXPOSURE = 0.5  # share of time on sale from which on a period is used to score forecasts
 
 
@@ -34,7 +34,8 @@ def origins_of(panel: Panel, horizons: Ints, most: int = MOST_ORIGINS) -> Ints:
     cells = len(panel.demand) * columns * MEMBERS
     most = int(np.clip(100 * MOST_CELLS // max(cells, 1), LEAST_ORIGINS, most))
     last = columns - 1 - int(horizons[0])
-    first = max(LEAST_HISTORY - 1, columns - 1 - int(horizons[-1]) - MOST_ORIGINS)
+    history = max(LEAST_HISTORY, min(int(horizons[-1]), columns // 3))
+    first = max(history - 1, columns - 1 - int(horizons[-1]) - MOST_ORIGINS)
     every = np.arange(first, last + 1)
     return every if len(every) <= most else every[np.unique(np.linspace(0, len(every) - 1, most).round().astype(int))]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, nbinom, norm, poisson
 
-from lostsales.demand.forecasting.counts import (
+from lostsales.demand.model.counts import (
     chance_at_least,
     count_quantile,
     demand_at_least,

@@ -8,12 +8,12 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.demand.forecasting.bank import MEMBERS
-from lostsales.demand.forecasting.forecast import forecast
-from lostsales.demand.forecasting.held_out import hold_out
-from lostsales.demand.forecasting.mixture import least_error_weights
-from lostsales.demand.forecasting.panel import panel_of
-from lostsales.demand.forecasting.spread import Spread
+from lostsales.demand.forecast import forecast
+from lostsales.demand.model.bank import MEMBERS
+from lostsales.demand.model.held_out import hold_out
+from lostsales.demand.model.mixture import least_error_weights
+from lostsales.demand.model.panel import panel_of
+from lostsales.demand.model.spread import Spread
 from lostsales.errors import LogError, SettingError
 from lostsales.types import Floats
 

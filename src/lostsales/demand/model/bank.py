@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from lostsales.demand.forecasting.level_loops import filter_levels
-from lostsales.demand.forecasting.panel import Panel
-from lostsales.demand.forecasting.season import seasonal_index
-from lostsales.demand.forecasting.spread import Spread
+from lostsales.demand.model.level_loops import filter_levels
+from lostsales.demand.model.panel import Panel
+from lostsales.demand.model.season import seasonal_index
+from lostsales.demand.model.spread import Spread
 from lostsales.types import Floats, Ints
 
 HALF_LIVES = np.array([1.5, 3.0, 6.0, 12.0, 24.0, 52.0, 104.0, 416.0])  # forgetting rates, in periods
@@ -24,8 +24,8 @@ def member_forecasts(panel: Panel, ends: Ints, targets: Ints, season_prior: floa
     conditional mean demand under `spread`.
     """
     known = int(ends.max()) + 1
-    demand, exposure = panel.demand[:, :known], panel.exposure[:, :known]
-    index, own = seasonal_index(demand, exposure, panel.cycles, int(targets.max()) + 1, season_prior)
+    demand, exposure = panel.demand[:, :known], (panel.exposure * panel.response[:, : panel.demand.shape[1]])[:, :known]
+    index, own = seasonal_index(panel.filled[:, :known], exposure, panel.cycles, int(targets.max()) + 1, season_prior)
     censored = panel.censored[:, :known]
     mean = demand[~censored].sum() / max(float(exposure[~censored].sum()), 1e-9)
     usual = np.full(len(demand), max(float(mean), 1e-9))  # level of a series without observations
@@ -36,7 +36,8 @@ def member_forecasts(panel: Panel, ends: Ints, targets: Ints, season_prior: floa
     trends = [_with_trend(levels[:, k], smoothed[:, k], DECAYS[k], ahead) for k in TRENDS]
     flat = np.broadcast_to(levels[:, None, :], (*targets.shape, len(HALF_LIVES)))
     members = np.concatenate([flat, np.stack(trends, axis=2)], axis=2)
-    return np.asarray(members * index[own[:, None], targets][:, :, None])
+    factor = index[own[:, None], targets] * panel.response[np.arange(len(ends))[:, None], targets]
+    return np.asarray(members * factor[:, :, None])
 
 
 def _with_trend(level: Floats, smoothed: Floats, decay: float, ahead: Ints) -> Floats:

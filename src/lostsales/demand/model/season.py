@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.demand.forecasting.periods import Cycle
+from lostsales.demand.model.periods import Cycle
 from lostsales.types import Floats, Ints
 
 OVERDISPERSION = 0.2  # of negative binomial demand, in the weights of series of different size

@@ -1,13 +1,13 @@
 """Spread of demand around its forecast, chosen by the quantile loss on earlier origins."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
-from lostsales.demand.forecasting.counts import log_scores, quantiles
+from lostsales.demand.model.counts import log_scores, quantiles
 from lostsales.saved_fields import NonNegative
 from lostsales.types import Bools, Floats
 
@@ -18,6 +18,7 @@ MOST_SERIES = 1_000
 # Grid of the search: factors of mean and squared mean in the variance beyond Poisson's.
 LINEAR = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)
 QUADRATIC = (1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)
+FINER = np.array([0.3, 0.55, 0.75, 1.0, 1.35, 1.8])  # factors of the best values in a second search by likelihood
 PRIORS = (5.0, 20.0, 100.0)  # grid of the weight of the common spread in that of a series, in forecasts
 LARGEST_ERROR = 10.0  # bound of a squared error relative to the common variance: one outlier makes no series noisy
 OWN_RANGE = (0.1, 10.0)  # bounds of the factor of a series
@@ -77,14 +78,13 @@ def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng:
     rows = np.sort(rng.choice(rows, MOST_SCORED, replace=False)) if len(rows) > MOST_SCORED else rows
     series = rows % len(kept)
     centre, value = mean[half:].reshape(-1)[rows], demand[half:].reshape(-1)[rows]
-    best, least = first, np.inf
-    for linear, quadratic, prior in product(LINEAR, QUADRATIC, PRIORS):
-        spread = Spread(linear, quadratic, integer, prior)
+
+    def loss(spread: Spread) -> float:
         own = spread.own(mean[:half], demand[:half], seen[:half])[series]
-        loss = quantile_loss(value, centre, spread.variance(centre, own), integer)
-        if loss < least:
-            best, least = spread, loss
-    return best
+        return quantile_loss(value, centre, spread.variance(centre, own), integer)
+
+    best = min((Spread(*factors, integer) for factors in product(LINEAR, QUADRATIC)), key=loss)
+    return min((replace(best, prior=prior) for prior in PRIORS), key=loss)
 
 
 def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: bool, otherwise: Spread) -> Spread:
@@ -92,9 +92,13 @@ def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: boo
     if not len(mean):
         return otherwise
     seen = np.ones(len(mean), dtype=bool)
-    found = [Spread(linear, quadratic, integer) for linear, quadratic in product(LINEAR, QUADRATIC)]
-    scores = [log_scores(demand, mean, each.variance(mean, 1.0), seen, censored, integer).sum() for each in found]
-    return found[int(np.argmax(scores))]
+
+    def score(spread: Spread) -> float:
+        return float(log_scores(demand, mean, spread.variance(mean, 1.0), seen, censored, integer).sum())
+
+    best = max((Spread(*factors, integer) for factors in product(LINEAR, QUADRATIC)), key=score)
+    nearby = product(best.linear * FINER, best.quadratic * FINER)
+    return max((Spread(float(linear), float(quadratic), integer) for linear, quadratic in nearby), key=score)
 
 
 def quantile_loss(demand: Floats, mean: Floats, variance: Floats, integer: bool) -> float:

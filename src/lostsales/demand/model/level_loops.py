@@ -3,7 +3,7 @@
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.demand.forecasting.counts import demand_at_least, log_score
+from lostsales.demand.model.counts import demand_at_least, log_score
 from lostsales.types import Bools, Floats, Ints
 
 
@@ -25,8 +25,9 @@ def filter_levels(
 
     With rate k, demand of s periods ago has weight decay_k^s: the level is the posterior mean of a Poisson rate with a
     gamma prior and a discounted past (power discounting). The prior is worth `prior` periods at the next slower
-    level, for the slowest at `usual`. A stock-out enters by its conditional mean demand, weighted by its information
-    relative to that of an observed demand.
+    level, for the slowest at `usual`. A period is weighted by its precision relative to one of exposure 1: beyond
+    Poisson variance, a promotion with five times the demand has less than five times the weight. A stock-out enters by
+    its conditional mean demand, weighted by its information relative to that of an observed demand.
 
     `demand`, `exposure` and `censored` are (series, periods). The exposure of a period is its share of time on sale
     times its seasonal index (rows, periods); `own` is the row of each series in it. Rates are ordered from fast to
@@ -45,15 +46,17 @@ def filter_levels(
                 total[k] *= decays[k]
                 weight[k] *= decays[k]
                 if exposed > 0.0:
+                    level = (total[k] + prior * slower) / (weight[k] + prior)
+                    mean = level * exposed
+                    of_mean = spread[0] + integer + spread[1] * mean
+                    share = (spread[0] + integer + spread[1] * level) / of_mean
                     if censored[i, t]:
-                        mean = (total[k] + prior * slower) / (weight[k] + prior) * exposed
-                        variance = (spread[0] + integer + spread[1] * mean) * mean
-                        expected, known = demand_at_least(demand[i, t], mean, variance, integer)
-                        total[k] += expected - mean + known * mean
-                        weight[k] += known * exposed
+                        expected, known = demand_at_least(demand[i, t], mean, of_mean * mean, integer)
+                        total[k] += share * (expected - mean + known * mean)
+                        weight[k] += share * known * exposed
                     else:
-                        total[k] += demand[i, t]
-                        weight[k] += exposed
+                        total[k] += share * demand[i, t]
+                        weight[k] += share * exposed
                 slower = (total[k] + prior * slower) / (weight[k] + prior)
                 levels[i, k] = slower
                 if exposed > 0.0:

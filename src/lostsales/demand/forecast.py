@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,12 +12,9 @@ from lostsales.data.problem import Columns
 from lostsales.data.progress import Progress
 from lostsales.data.reading.gate import read_log
 from lostsales.data.settings import Settings
-from lostsales.demand.forecasting.bank import member_forecasts
-from lostsales.demand.forecasting.counts import quantiles
-from lostsales.demand.forecasting.held_out import origins_of
-from lostsales.demand.forecasting.learning import Learned, learn
-from lostsales.demand.forecasting.panel import Panel, panel_of
-from lostsales.demand.forecasting.season import LEAST_CYCLES
+from lostsales.demand.model.future import changed_plan, describe, price_warning, read_plan
+from lostsales.demand.model.model import StructuralDemand
+from lostsales.demand.model.season import LEAST_CYCLES
 from lostsales.errors import SettingError
 from lostsales.types import Array, Floats
 
@@ -34,6 +31,7 @@ class ForecastFacts(Settings):
     season: tuple[int, ...]  # lengths of the cycles, in periods
     own_season: bool  # series have indices of their own
     half_life: float  # periods, the usual one of the mixture
+    coming: str = ""  # assumption about prices and features of the coming periods
     warnings: tuple[str, ...] = ()  # what makes it doubtful
 
 
@@ -93,16 +91,18 @@ def forecast(
     horizon: int = 1,
     levels: Sequence[float] = (10, 50, 90),
     *,
+    future: Any = None,
+    changes: Sequence[str] = (),
     season: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Forecast:
     """Forecast the demand of every series, with quantiles.
 
-    Demand is a level times a seasonal index. The level is estimated with several forgetting rates; a stock-out updates
-    it by the conditional mean demand. The weights of the rates, the shared seasonal indices and the spread around the
-    mean are those that forecast best from earlier origins of the log. Prices and features are assumed to stay as they
-    were.
+    Demand is a moving level times a seasonal index times a response to the price, to the prices of competing products
+    and to features (`StructuralDemand`). The level is estimated with several forgetting rates; a stock-out updates it
+    by the conditional mean demand. The weights of the rates and the spread around the mean are those that forecast best
+    from earlier origins of the log.
 
     Parameters
     ----------
@@ -113,6 +113,11 @@ def forecast(
         Periods to forecast, from the last one of each series on; closed periods are left out.
     levels : sequence of float
         Quantiles, in per cent.
+    future : path or table, optional
+        Prices and features of coming periods, one row per product and period under the column names of the log;
+        products that it does not list, and by default all, have their usual prices and features.
+    changes : sequence of str
+        Changes of the coming prices or features of all products, such as `price=-10%` or `promotion=1`.
     season : int, optional
         Length of the seasonal cycle in periods, 1 for none. By default weekdays, weeks of the year and months follow
         from the dates, and there is no season if periods are plain numbers.
@@ -129,9 +134,9 @@ def forecast(
     Raises
     ------
     SettingError
-        A setting is out of range.
+        A setting is out of range, or a change names no price or feature.
     LogError
-        The table cannot be used.
+        The table, or that of the future, cannot be used.
 
     Examples
     --------
@@ -144,41 +149,43 @@ def forecast(
     """
     _check_settings(horizon, levels, season)
     sales = log if isinstance(log, SalesLog) else read_log(log, sales_only=True)
-    panel = panel_of(sales, horizon, season)
-    horizons = np.unique([1, (horizon + 1) // 2, horizon])
-    origins = origins_of(panel, horizons)
-    learned = learn(panel, horizons, origins, seed, progress)
-    members = member_forecasts(panel, panel.last, panel.coming, learned.season_prior, learned.reading)
-    near = np.abs(horizons[:, None] - np.arange(1, horizon + 1)).argmin(axis=0)
-    mean = (members * learned.weights[:, near]).sum(axis=2)
-    variance = np.stack(
-        [learned.spreads[h].variance(mean[:, step], learned.own[:, h]) for step, h in enumerate(near)], axis=1
-    )
-    flat = mean.reshape(-1), variance.reshape(-1)
-    found = {
-        level: panel.unit * quantiles(level / 100, *flat, panel.integer) for level in sorted(set(map(float, levels)))
-    }
+    model = StructuralDemand.fit(sales, horizon, season=season, seed=seed, progress=progress)
+    plan, known = (model.usual_plan, ()) if future is None else read_plan(future, sales.problem, model)
+    panel = model.panel
+    plan = changed_plan(plan, changes, sales.problem, panel.market.names)
+    ahead = model.ahead(plan)
+    assumed = Assumed(describe(known, changes, model), price_warning(plan, panel))
+    found = {level: ahead.quantile(level / 100).reshape(-1) for level in sorted(set(map(float, levels)))}
     return Forecast(
         columns=sales.problem.columns,
         names=np.repeat(panel.names, horizon),
         period=panel.coming_period.reshape(-1),
-        mean=panel.unit * flat[0],
+        mean=ahead.mean.reshape(-1),
         quantiles={level: np.rint(values) if panel.whole else values for level, values in found.items()},
-        how=_facts(panel, learned, len(origins), sales.notes),
+        how=_facts(model, sales.notes, assumed),
     )
 
 
-def _facts(panel: Panel, learned: Learned, origins: int, notes: LogNotes) -> ForecastFacts:
+class Assumed(NamedTuple):
+    """Assumption about the prices and features of coming periods, and a warning about it."""
+
+    text: str
+    warning: str
+
+
+def _facts(model: StructuralDemand, notes: LogNotes, assumed: Assumed) -> ForecastFacts:
+    panel, learned = model.panel, model.learned
     hidden = panel.censored | panel.silent
     return ForecastFacts(
         series=len(panel.names),
         periods=panel.demand.shape[1],
         stockouts=int(np.count_nonzero(hidden)),
-        origins=origins,
+        origins=model.origins,
         season=tuple(each.columns for each in panel.cycles if panel.demand.shape[1] >= LEAST_CYCLES * each.columns),
         own_season=bool(np.isfinite(learned.season_prior)),
         half_life=learned.half_life,
-        warnings=tuple(filter(None, (notes.record_warning, notes.zeros_warning))),
+        coming=assumed.text,
+        warnings=tuple(filter(None, (notes.record_warning, notes.zeros_warning, assumed.warning))),
     )
 
 

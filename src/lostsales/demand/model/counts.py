@@ -109,6 +109,22 @@ def quantiles(level: float, mean: Floats, variance: Floats, integer: bool) -> Fl
 
 
 @compiled
+def demand_quantiles(levels: Floats, mean: Floats, variance: Floats, integer: bool) -> Floats:
+    """Quantiles of demands (series, periods) at probabilities (series, periods, draws), in their shape."""
+    found = np.empty(levels.shape)
+    for i in range(levels.shape[0]):
+        for t in range(levels.shape[1]):
+            m, v = mean[i, t], variance[i, t]
+            for s in range(levels.shape[2]):
+                if integer and m <= MANY:
+                    found[i, t, s] = count_quantile(levels[i, t, s], m, v)
+                else:
+                    units = gamma_quantile(normal_quantile(levels[i, t, s]), m, v)
+                    found[i, t, s] = math.ceil(units - 0.5) if integer else units
+    return found
+
+
+@compiled
 def chance_at_least(least: float, mean: float, variance: float, integer: bool) -> float:
     """P(D >= least)."""
     if least <= 0.0:
@@ -160,7 +176,10 @@ def demand_at_least(least: float, mean: float, variance: float, integer: bool) -
     if mean <= 0.0 or FAR_BELOW * least <= mean:
         return mean, 0.0
     by_normal: tuple[float, float] = _normal_at_least(least, mean, variance)
-    if not integer or least > FAR:
+    if integer and least > FAR:
+        by_gamma: tuple[float, float] = _gamma_at_least(least - 0.5, mean, variance, by_normal)
+        return by_gamma
+    if not integer:
         return by_normal
     size, p = mean * mean / (variance - mean), mean / variance
     term, below, first, second = math.exp(size * math.log(p)), 0.0, 0.0, 0.0
@@ -175,6 +194,19 @@ def demand_at_least(least: float, mean: float, variance: float, integer: bool) -
     expected = (mean - first) / above
     spread = (variance + mean * mean - second) / above - expected * expected
     return max(expected, least), min(max(1.0 - spread / variance, 0.0), 1.0)
+
+
+@compiled
+def demands_at_least(
+    least: Floats, mean: Floats, variance: Floats, censored: Bools, integer: bool
+) -> tuple[Floats, Floats]:
+    """Demands (series, periods), if `censored` their conditional means, and their relative information."""
+    found, known = least.copy(), np.ones(least.shape)
+    for i in range(least.shape[0]):
+        for t in range(least.shape[1]):
+            if censored[i, t]:
+                found[i, t], known[i, t] = demand_at_least(least[i, t], mean[i, t], variance[i, t], integer)
+    return found, known
 
 
 @compiled
@@ -198,6 +230,27 @@ def drawn_at_least(least: Floats, mean: Floats, variance: Floats, chance: Floats
         else:
             found[i] = max(gamma_quantile(normal_quantile(level), mean[i], variance[i]), least[i])
     return found
+
+
+@compiled
+def _gamma_at_least(least: float, mean: float, variance: float, otherwise: tuple[float, float]) -> tuple[float, float]:
+    """`demand_at_least` of a gamma distribution: E[D; D >= x] is the mean times the tail of the next shape."""
+    shape = mean * mean / variance
+    scaled = least * shape / mean
+    tail = _gamma_tail(scaled, shape)
+    if tail < 1e-9:
+        return otherwise
+    first = mean * _gamma_tail(scaled, shape + 1.0) / tail
+    second = mean * mean * (1.0 + 1.0 / shape) * _gamma_tail(scaled, shape + 2.0) / tail
+    return max(first, least), min(max(1.0 - (second - first * first) / variance, 0.0), 1.0)
+
+
+@compiled
+def _gamma_tail(x: float, shape: float) -> float:
+    """P(X >= x) of a standard gamma distribution by the Wilson-Hilferty approximation."""
+    ninth = 1.0 / (9.0 * shape)
+    z = ((x / shape) ** (1.0 / 3.0) - 1.0 + ninth) / math.sqrt(ninth)
+    return 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
 @compiled

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import nbinom, poisson
 
-from lostsales.demand.forecasting.level_loops import filter_levels
+from lostsales.demand.model.level_loops import filter_levels
 from lostsales.types import Bools, Floats
 
 POISSON = (1e-6, 0.0)

@@ -5,30 +5,35 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.data.progress import Progress, stages
-from lostsales.demand.forecasting.bank import HALF_LIVES, MEMBERS
-from lostsales.demand.forecasting.counts import drawn_at_least
-from lostsales.demand.forecasting.held_out import LEAST_EXPOSURE, HeldOut, hold_out, origins_of
-from lostsales.demand.forecasting.mixture import mixture_weights
-from lostsales.demand.forecasting.panel import Panel
-from lostsales.demand.forecasting.season import LEAST_WINDOW, centred_level
-from lostsales.demand.forecasting.spread import Spread, choose_spread, likeliest_spread, quantile_loss
-from lostsales.types import Floats, Ints
+from lostsales.demand.model.bank import HALF_LIVES, MEMBERS
+from lostsales.demand.model.counts import drawn_at_least
+from lostsales.demand.model.held_out import HeldOut, hold_out, origins_of
+from lostsales.demand.model.mixture import mixture_weights
+from lostsales.demand.model.panel import Panel
+from lostsales.demand.model.spread import Spread, choose_spread, quantile_loss
+from lostsales.types import Bools, Floats, Ints
 
 SEASON_PRIORS = (np.inf, 300.0, 100.0, 30.0)  # weight of the shared seasonal index in a series, in sold units
 # Origins and series on which the seasonal prior is chosen.
 FEW_ORIGINS = 13
 FEW_SERIES = 1_000
+# Correlation of errors: bound of a standardised error, least number of pairs, and largest correlation.
+LARGEST_SCORE = 3.0
+FEW_SCORES = 30
+MOST_CORRELATION = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
     """Estimated parameters of a bank of levels, for some horizons."""
 
+    horizons: Ints  # (horizons,)
     season_prior: float
     weights: Floats  # (series, horizons, members)
     spreads: tuple[Spread, ...]  # (horizons,)
     own: Floats  # (series, horizons) factors of the spread
     reading: Spread  # with which stock-outs update the levels
+    correlation: float = 0.0  # of the normal scores of two horizons of an origin
 
     @property
     def half_life(self) -> float:
@@ -37,39 +42,21 @@ class Learned:
         return float(np.exp(np.log(HALF_LIVES) @ weights / weights.sum()))
 
 
-def learn(panel: Panel, horizons: Ints, origins: Ints, seed: int, progress: Progress | None) -> Learned:
+def learn(panel: Panel, horizons: Ints, origins: Ints, first: Spread, seed: int, progress: Progress | None) -> Learned:
     """Estimate all parameters; equal weights and the first spread if the log is too short for earlier origins."""
-    n, rng, first = len(panel.names), np.random.default_rng(seed), first_spread(panel, seed)
+    n, rng = len(panel.names), np.random.default_rng(seed)
     if not len(origins):
         weights = np.full((n, len(horizons), MEMBERS), 1.0 / MEMBERS)
-        return Learned(np.inf, weights, (first,) * len(horizons), np.ones((n, len(horizons))), first)
+        return Learned(horizons, np.inf, weights, (first,) * len(horizons), np.ones((n, len(horizons))), first)
     choosing, scoring = stages(progress, (1, 3))
-    first = _reading_spread(panel, first, rng) if panel.censored.any() else first
     prior = _season_prior(panel, horizons, first, rng, choosing)
     held_out = hold_out(panel, horizons, origins, prior, first, scoring)
     return _from_held_out(held_out, prior, first, rng)
 
 
-def first_spread(panel: Panel, seed: int) -> Spread:
-    """Spread of the uncensored demands around their centred moving average."""
-    seen = (panel.exposure >= LEAST_EXPOSURE) & ~panel.censored
-    exposure = np.where(seen, panel.exposure, 0.0)
-    level = centred_level(np.where(seen, panel.demand, 0.0), exposure, LEAST_WINDOW)
-    return choose_spread((level * exposure).T, panel.demand.T, seen.T, panel.integer, np.random.default_rng(seed))
-
-
-def _reading_spread(panel: Panel, first: Spread, rng: np.random.Generator) -> Spread:
-    """Maximum likelihood spread of demands and bounds, one period ahead on a few origins."""
-    some, next_period = _some(panel, rng), np.array([1])
-    held_out = hold_out(some, next_period, origins_of(some, next_period, FEW_ORIGINS), np.inf, first)
-    mean = (held_out.mean * mixture_weights(held_out, first)).sum(axis=3)
-    seen = held_out.seen
-    return likeliest_spread(mean[seen], held_out.demand[seen], held_out.censored[seen], panel.integer, first)
-
-
 def _from_held_out(held_out: HeldOut, prior: float, first: Spread, rng: np.random.Generator) -> Learned:
     weights = mixture_weights(held_out, first)
-    spreads, own = [], np.empty(weights.shape[:2])
+    spreads, own, scores = [], np.empty(weights.shape[:2]), np.zeros(held_out.seen.shape)
     for h in range(len(held_out.horizons)):
         mean = (held_out.mean[:, :, h] * weights[:, h]).sum(axis=2)
         demand, seen, censored = held_out.demand[:, :, h], held_out.seen[:, :, h], held_out.censored[:, :, h]
@@ -83,7 +70,20 @@ def _from_held_out(held_out: HeldOut, prior: float, first: Spread, rng: np.rando
         spread = choose_spread(mean, filled, seen, first.integer, rng)
         spreads.append(spread)
         own[:, h] = spread.own(mean, filled, seen)
-    return Learned(prior, weights, tuple(spreads), own, first)
+        scores[:, :, h] = (filled - mean) / np.sqrt(spread.variance(mean, own[:, h]))
+    return Learned(held_out.horizons, prior, weights, tuple(spreads), own, first, _correlation(scores, held_out.seen))
+
+
+def _correlation(scores: Floats, seen: Bools) -> float:
+    """Mean correlation of standardised errors of two horizons of an origin, from 0 to `MOST_CORRELATION`."""
+    found, clipped = [], np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
+    for first in range(scores.shape[2]):
+        for second in range(first + 1, scores.shape[2]):
+            both = seen[:, :, first] & seen[:, :, second]
+            a, b = clipped[:, :, first][both], clipped[:, :, second][both]
+            if len(a) > FEW_SCORES and a.std() > 0 and b.std() > 0:
+                found.append(float(np.corrcoef(a, b)[0, 1]))
+    return float(np.clip(np.mean(found), 0.0, MOST_CORRELATION)) if found else 0.0
 
 
 def _season_prior(panel: Panel, horizons: Ints, spread: Spread, rng: np.random.Generator, progress: Progress) -> float:
@@ -107,5 +107,5 @@ def _some(panel: Panel, rng: np.random.Generator) -> Panel:
     if len(panel.names) <= FEW_SERIES:
         return panel
     series = np.sort(rng.choice(len(panel.names), FEW_SERIES, replace=False))
-    own = ("names", "demand", "exposure", "censored", "silent", "last", "coming", "coming_period")
+    own = ("names", "demand", "exposure", "censored", "silent", "last", "response", "filled", "coming", "coming_period")
     return replace(panel, **{name: getattr(panel, name)[series] for name in own})

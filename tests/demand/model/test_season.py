@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lostsales.demand.forecasting.periods import Cycle
-from lostsales.demand.forecasting.season import centred_level, own_index, seasonal_index, shared_index
+from lostsales.demand.model.periods import Cycle
+from lostsales.demand.model.season import centred_level, own_index, seasonal_index, shared_index
 
 
 def test_a_shared_season_is_recovered_over_series_of_different_size() -> None:
