@@ -8,6 +8,7 @@ from lostsales.demand.model.counts import (
     chance_at_least,
     count_quantile,
     demand_at_least,
+    demands_at_least,
     drawn_at_least,
     gamma_quantile,
     log_scores,
@@ -82,3 +83,16 @@ def test_drawn_demands_follow_the_law_above_the_bound() -> None:
     drawn = drawn_at_least(least, mean, variance, rng.uniform(size=n), True)
     assert drawn.min() == 6
     assert drawn.mean() == pytest.approx(demand_at_least(6.0, 5.0, 9.0, True)[0], abs=0.05)
+
+
+def test_a_bound_on_a_large_count_has_the_moments_of_the_negative_binomial_tail() -> None:
+    mean, variance, least = 150.0, 150.0 + 0.15 * 150.0**2, 180.0
+    size, p = mean**2 / (variance - mean), mean / variance
+    values = np.arange(180, 3000)
+    chances = nbinom.pmf(values, size, p) / nbinom.sf(179, size, p)
+    expected = (values * chances).sum()
+    spread = (values**2 * chances).sum() - expected**2
+    moments = np.array([[least]]), np.array([[mean]]), np.array([[variance]])
+    found, known = demands_at_least(*moments, np.array([[True]]), True)
+    assert found[0, 0] == pytest.approx(expected, rel=0.005)
+    assert known[0, 0] == pytest.approx(1 - spread / variance, abs=0.02)

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from scipy.stats import poisson
 
 from lostsales.demand.model.columns import MarketPanel, filled_forward, response_columns, rival_sets
-from lostsales.demand.model.pooling import Variances, pool
+from lostsales.demand.model.pooling import WIDE, Variances, pool
 from lostsales.demand.model.response import fit_response
 from lostsales.demand.model.spread import Spread
 from lostsales.types import Bools, Floats
@@ -111,7 +111,7 @@ def test_pooling_is_the_posterior_of_the_whole_system() -> None:
         system[at[7], at[7]] += between
         system[at[g], at[7]] -= between
         system[at[7], at[g]] -= between
-    system[at[7], at[7]] += 1e-6 * np.eye(p)
+    system[at[7], at[7]] += WIDE * np.eye(p)
     wanted, covariance = np.linalg.solve(system, right), np.linalg.inv(system)
     np.testing.assert_allclose(found.by_series.reshape(-1), wanted[: 5 * p], atol=1e-8)
     np.testing.assert_allclose(found.common, wanted[at[7]], atol=1e-8)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.types import Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 MOST_CROSSED = 3  # features whose interaction with the price is a column, the first ones
 MOST_RIVALS = 200  # products of a group beyond which it is no set of competitors
@@ -100,7 +100,11 @@ def filled_forward(values: Floats) -> Floats:
     return np.nan_to_num(found)
 
 
-def usual_values(values: Floats, last: Ints) -> Floats:
-    """Median over the last periods of each product, (products, ...)."""
-    at = np.maximum(last[:, None] - np.arange(RECENT), 0)
-    return np.asarray(np.median(values[np.arange(len(values))[:, None], at], axis=1))
+def usual_values(values: Floats, last: Ints, shares: Bools | None = None) -> Floats:
+    """Medians over the last periods of each product, (products, ...).
+
+    Columns that are `shares` (columns,), the indicators of a category, have means: all medians of them may be 0.
+    """
+    recent = values[np.arange(len(values))[:, None], np.maximum(last[:, None] - np.arange(RECENT), 0)]
+    usual = np.median(recent, axis=1)
+    return np.asarray(usual if shares is None else np.where(shares, recent.mean(axis=1), usual))

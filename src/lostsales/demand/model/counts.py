@@ -176,10 +176,7 @@ def demand_at_least(least: float, mean: float, variance: float, integer: bool) -
     if mean <= 0.0 or FAR_BELOW * least <= mean:
         return mean, 0.0
     by_normal: tuple[float, float] = _normal_at_least(least, mean, variance)
-    if integer and least > FAR:
-        by_gamma: tuple[float, float] = _gamma_at_least(least - 0.5, mean, variance, by_normal)
-        return by_gamma
-    if not integer:
+    if not integer or least > FAR:
         return by_normal
     size, p = mean * mean / (variance - mean), mean / variance
     term, below, first, second = math.exp(size * math.log(p)), 0.0, 0.0, 0.0
@@ -205,7 +202,11 @@ def demands_at_least(
     for i in range(least.shape[0]):
         for t in range(least.shape[1]):
             if censored[i, t]:
-                found[i, t], known[i, t] = demand_at_least(least[i, t], mean[i, t], variance[i, t], integer)
+                demand, m, v = least[i, t], mean[i, t], variance[i, t]
+                moments = demand_at_least(demand, m, v, integer)
+                if integer and demand > FAR and FAR_BELOW * demand > m:  # skewed, unlike a normal law
+                    moments = _gamma_at_least(demand - 0.5, m, v, moments)
+                found[i, t], known[i, t] = moments
     return found, known
 
 

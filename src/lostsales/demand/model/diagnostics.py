@@ -79,7 +79,7 @@ def _equal_means(name: str, scores: Floats, place: Ints) -> ResidualTest | None:
 
     parts = [scores[place == each] for each in np.unique(place)]
     parts = [part for part in parts if len(part) >= LEAST_ROWS]
-    if len(parts) < MANY_CLASSES:
+    if len(parts) < MANY_CLASSES or np.ptp(scores) == 0:
         return None
     statistic, p_value = f_oneway(*parts)
     return ResidualTest(name, float(statistic), float(p_value))

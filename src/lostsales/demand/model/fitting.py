@@ -11,7 +11,6 @@ from lostsales.demand.model.season import seasonal_index
 from lostsales.demand.model.spread import USUAL, Spread, likeliest_spread
 from lostsales.types import Floats
 
-ROUNDS = 2  # of estimating season, spread and response in turn
 MOST_SCORED = 10_000  # rows on which the spread is chosen
 
 
@@ -39,22 +38,28 @@ def fit_panel(panel: Panel, seed: int) -> FittedPanel:
     history = np.ascontiguousarray(columns.values[:, :known])
     level = first_level(panel.demand, panel.exposure, 0.5 ** (1.0 / HALF_LIFE))
     spread = _spread_around(panel, level * panel.exposure, Spread(*USUAL, panel.integer), seed)
-    filled, factor = panel.demand, np.ones(panel.demand.shape)
-    response: Response | None = None
-    rounds = ROUNDS if columns.names or panel.censored.any() else 1
-    for _ in range(rounds):
-        index, own = seasonal_index(filled, panel.exposure * factor, panel.cycles, known, np.inf)
-        exposure = panel.exposure * index[own]
-        arguments = panel.demand, exposure, panel.censored, history, panel.group, spread
-        response = fit_response(*arguments, start=response)
-        factor, filled = np.exp(response.log_factor(history)), response.filled
-        mean = response.level * exposure * factor
-        # A level that holds the demand itself is too close to it: the spread would come out too small.
-        others = mean - response.leverage / (1.0 - np.minimum(response.leverage, 0.5)) * (filled - mean)
-        spread = _spread_around(panel, np.maximum(others, LEAST_RATIO * mean), spread, seed)
+    response, season, spread = _fit_once(panel, history, spread, None, seed)
+    if columns.names or panel.censored.any():
+        response, season, spread = _fit_once(panel, history, spread, response, seed)
     log_factor = response.log_factor(columns.values)
-    fitted = replace(panel, response=np.exp(log_factor), filled=filled)
-    return FittedPanel(fitted, columns, response, index[own], spread)
+    fitted = replace(panel, response=np.exp(log_factor), filled=response.filled)
+    return FittedPanel(fitted, columns, response, season, spread)
+
+
+def _fit_once(
+    panel: Panel, history: Floats, spread: Spread, start: Response | None, seed: int
+) -> tuple[Response, Floats, Spread]:
+    """Season given an earlier response, response given the season, and spread around both."""
+    filled = panel.demand if start is None else start.filled
+    factor = np.ones(panel.demand.shape) if start is None else np.exp(start.log_factor(history))
+    index, own = seasonal_index(filled, panel.exposure * factor, panel.cycles, panel.demand.shape[1], np.inf)
+    season = index[own]
+    exposure = panel.exposure * season
+    response = fit_response(panel.demand, exposure, panel.censored, history, panel.group, spread, start=start)
+    mean = response.level * exposure * np.exp(response.log_factor(history))
+    # A level that holds the demand itself is too close to it: the spread would come out too small.
+    others = mean - response.leverage / (1.0 - np.minimum(response.leverage, 0.5)) * (response.filled - mean)
+    return response, season, _spread_around(panel, np.maximum(others, LEAST_RATIO * mean), spread, seed)
 
 
 def _spread_around(panel: Panel, mean: Floats, first: Spread, seed: int) -> Spread:

@@ -151,7 +151,8 @@ def _market(
     rows = np.arange(n)
     later = np.arange(columns) > last[:, None]
     price = np.where(later, usual_values(price, last)[:, None], price)
-    features = np.where(later[..., None], usual_values(features, last)[:, None], features)
+    shares = np.array([bool(each.levels) for _, each in used for _ in indicator_names(each)], dtype=bool)
+    features = np.where(later[..., None], usual_values(features, last, shares)[:, None], features)
     clock = log.problem.clock.calendars
     for k, name in enumerate(names):
         word = next((each.calendar for _, each in used if each.name == name), None)

@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.types import Floats, Ints
 
-FLAT = 1e-6  # prior precision of the common effects
+WIDE = 1.0  # prior precision of the common effects of columns of variance 1
 FIRST_VARIANCE = 0.01  # of effects between groups before it is estimated, a quarter of it between series of a group
 LEAST_VARIANCE = 1e-6
 PRIOR_EFFECTS = 2.0  # weight of the first variance in the estimated one, in effects
@@ -51,7 +51,7 @@ def pool(information: Floats, score: Floats, group: Ints, variances: Variances, 
     of_series = _marginal(information, score, within)
     group_information, group_score = (sums_by_group(each, group) / shared[0] for each in of_series)
     of_groups = _marginal(group_information, group_score, between)
-    common_covariance = np.linalg.inv(of_groups[0].sum(axis=0) / shared[1] + FLAT * np.eye(p))
+    common_covariance = np.linalg.inv(of_groups[0].sum(axis=0) / shared[1] + WIDE * np.eye(p))
     common = common_covariance @ of_groups[1].sum(axis=0) / shared[1]
     by_group, group_covariance, group_spread = _posterior(
         group_information, group_score, between, common, common_covariance

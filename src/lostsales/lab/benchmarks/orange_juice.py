@@ -134,7 +134,8 @@ class OrangeJuice:
         try:
             connection = duckdb.connect()
             rows = connection.read_parquet(str(data)) if data.suffix == ".parquet" else connection.read_csv(str(data))
-            columns = rows.query("rows", query).fetchnumpy()
+            rows.create_view("rows")
+            columns = connection.execute(query).fetchnumpy()
         except duckdb.Error as error:
             raise LostSalesError(f"{data} is not the table of orange juice ({WHERE}): {error}") from error
         whole = ("store", "brand", "week")
