@@ -13,11 +13,11 @@ from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.counts import count_quantile, small_count_quantiles
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.learn.lookahead.lookahead import Lookahead
-from lostsales.learn.lookahead.orders import Search, _draws, find_orders, terms_of
+from lostsales.learn.lookahead.orders import Search, _draws, find_actions, terms_of
 from lostsales.learn.lookahead.series_facts import LOOK_BACK
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import View
-from tests.learn.lookahead.path_by_path import order_of_series
+from tests.learn.lookahead.path_by_path import action_of_series
 from tests.learn.lookahead.test_orders import situation
 
 SHOPS: dict[str, dict[str, Any]] = {
@@ -32,12 +32,14 @@ SHOPS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("hold", [0, 1, 3])
 @pytest.mark.parametrize("name", SHOPS)
-def test_the_search_is_that_of_one_path_after_the_other(name: str, counted: bool) -> None:
+def test_the_search_is_that_of_one_path_after_the_other(name: str, hold: int, counted: bool) -> None:
+    """Orders at given prices, then prices of one and of three periods."""
     shop = Shop.model_validate(SHOPS[name] | {"discount": 0.97})
     longest, n, rng = shop.lead_times.longest, 8, np.random.default_rng(3)
     search = Search(paths=9, ahead=3, seed=5)
-    terms, periods = terms_of(shop, review=2), search.periods(longest, 2)
+    terms, periods = terms_of(shop, review=2, hold=hold), search.periods(longest, 2)
     mean = np.array([0.3, 2.0, 8.0, 8.0, 25.0, 29.5, 60.0, 400.0])
     shown, is_censored = rng.poisson(mean[:, None], (n, 30)).astype(np.float64), rng.random((n, 30)) < 0.2
     levels = MovingLevels.start(n, counted, mean).after(shown if counted else 1.1 * shown, is_censored).pooled()
@@ -55,13 +57,20 @@ def test_the_search_is_that_of_one_path_after_the_other(name: str, counted: bool
         minimum=np.array([0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 40.0]),
         limit=np.array([np.inf] * 6 + [50.0, np.inf]),
     )
-    found = find_orders(levels, at, terms, search)
+    if hold:
+        choices = at.price[:, :1] * rng.choice([0.8, 1.0, 1.1, np.nan], (n, 4))
+        at = at._replace(
+            price=np.ascontiguousarray(at.price * rng.uniform(0.9, 1.1, (n, periods))),
+            choices=choices,
+            effect=rng.uniform(0.5, 1.5, (n, 4)),
+            penalty=rng.uniform(0.0, 2.0, (n, 4)),
+        )
+    found = find_actions(levels, at, terms, search)
     draws = _draws(search.paths, periods, at.pipeline.shape[1], longest, search.seed)
-    expected = np.array([order_of_series(levels, i, at, terms, draws) for i in range(n)])
+    expected = np.array([action_of_series(levels, i, at, terms, draws) for i in range(n)])
     assert len(np.unique(found.order)) > 2
-    np.testing.assert_array_equal(found.order, expected[:, 0])
-    np.testing.assert_array_equal(found.value, expected[:, 1])
-    np.testing.assert_array_equal(found.mean_demand, expected[:, 2])
+    assert (hold == 0) == bool((found.price == at.price[:, 0]).all())
+    np.testing.assert_array_equal(np.column_stack(found), expected)
 
 
 def test_quantiles_of_small_counts_side_by_side_are_those_one_by_one() -> None:

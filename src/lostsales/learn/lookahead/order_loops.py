@@ -1,7 +1,8 @@
-"""The search for an order in compiled code, one series after the other.
+"""The search for price and order in compiled code, one series after the other.
 
-Order-up-to levels are rolled out on sampled paths of demand and of deliveries, and then today's order is varied with
-the best of them behind it (one step of policy improvement: Bertsekas, 2022).
+Order-up-to levels are rolled out on sampled paths of demand and of deliveries at the planned prices, and then today's
+order and price are varied with the best of them behind it (one step of policy improvement: Bertsekas, 2022). All
+actions are compared on the same random numbers.
 """
 
 import math
@@ -40,11 +41,21 @@ class Situation(NamedTuple):
     lost: Floats  # (series,) chance that an order never arrives
     exposure: Floats  # (series, periods) seasonal indices
     may_order: Bools  # (series, periods)
-    price: Floats  # (series,), as all that follow but the fixed cost
-    costs: UnitCosts  # each (series,)
+    price: Floats  # (series, periods) planned
+    choices: Floats  # (series, choices) prices that may be charged today instead of the planned one
+    effect: Floats  # (series, choices) factor of demand at such a price, relative to the planned one
+    penalty: Floats  # (series, choices) subtracted from the value of such a price
+    costs: UnitCosts  # each (series,), as all that follow but the fixed cost
     multiple: Floats  # orders are multiples of this, or any quantity where it is 0
     minimum: Floats  # an order is none or at least this
     limit: Floats  # the most that may be ordered today
+
+
+def kept_prices(price: Floats, periods: int) -> dict[str, Floats]:
+    """Fields of a situation in which prices (series,) are kept: no other price may be charged."""
+    none = np.empty((len(price), 0))
+    planned = np.ascontiguousarray(np.broadcast_to(price[:, None], (len(price), periods)))
+    return {"price": planned, "choices": none, "effect": none, "penalty": none}
 
 
 class Draws(NamedTuple):
@@ -56,15 +67,34 @@ class Draws(NamedTuple):
     arrivals: Floats  # of the arrivals of a period, where orders do not cross
 
 
+class Found(NamedTuple):
+    """Best actions and second-best prices, each (series,)."""
+
+    price: Floats
+    order: Floats
+    value: Floats
+    mean_demand: Floats  # of the open period at that price
+    next_price: Floats  # NaN where there is no other price
+    next_order: Floats
+    next_value: Floats
+
+
 @compiled
-def search_orders(
-    state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws
-) -> tuple[Floats, Floats, Floats]:
-    """Order, its value and the mean demand of the open period, each (series,)."""
+def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws) -> Found:
+    """Find price and order of every series."""
     n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
     longest = at.chances.shape[1] - 1
-    order, value, mean = np.zeros(n), np.zeros(n), np.zeros(n)
+    found = Found(
+        at.price[:, 0].copy(),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        np.full(n, -np.inf),
+    )
     demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
+    varied, varied_price, varied_exposure = np.empty((periods, paths)), np.empty(periods), np.empty(periods)
     arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
     means, cover, on_way, work = np.empty(periods), np.empty(periods), np.empty(paths), work_of(demand, arrivals)
     for i in range(n):
@@ -78,7 +108,6 @@ def search_orders(
         arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
         unit = Unit(
             at.stock[i],
-            at.price[i],
             UnitCosts(at.costs.lost[i], at.costs.order[i], at.costs.holding[i], at.costs.fixed_order),
             at.multiple[i],
             at.minimum[i],
@@ -88,24 +117,44 @@ def search_orders(
             means[t] = demand[t].mean()
         for t in range(periods):
             cover[t] = means[t : t + longest + terms.review].mean()
-        mean[i] = means[0]
-        futures = Futures(demand, arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
-        order[i], value[i] = best_order(futures, at.limit[i], unit, terms, longest, work)
-    return order, value, mean
+        futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
+        level, order, value = best_level(futures, at.limit[i], unit, terms, longest, work)
+        usual_order = order
+        order, value = improved(order, value, level, at.limit[i], futures, unit, terms, work)
+        found.order[i], found.value[i], found.mean_demand[i] = order, value, means[0]
+        for c in range(at.choices.shape[1]):
+            if at.choices[i, c] == at.price[i, 0] or math.isnan(at.choices[i, c]):
+                continue
+            varied_price[:], varied_exposure[:] = at.price[i], at.exposure[i]
+            for t in range(min(terms.hold, periods)):
+                varied_price[t] = at.choices[i, c]
+                varied_exposure[t] *= at.effect[i, c]
+            draw_paths(state, i, varied_exposure, draws.chances, draws.errors, rates, counted, varied.T)
+            other = Futures(varied, varied_price, arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
+            order, value = improved(usual_order, -np.inf, level, at.limit[i], other, unit, terms, work)
+            value -= at.penalty[i, c]
+            if value > found.value[i]:
+                found.next_price[i], found.next_order[i] = found.price[i], found.order[i]
+                found.next_value[i] = found.value[i]
+                found.price[i], found.order[i], found.value[i] = at.choices[i, c], order, value
+                found.mean_demand[i] = varied[0].mean()
+            elif value > found.next_value[i]:
+                found.next_price[i], found.next_order[i], found.next_value[i] = at.choices[i, c], order, value
+    return found
 
 
 @compiled
-def best_order(
+def best_level(
     futures: Futures, limit: float, unit: Unit, terms: Terms, longest: int, work: Work
-) -> tuple[float, float]:
-    """The order of today with the largest profit, and that profit."""
+) -> tuple[float, float, float]:
+    """Order-up-to level with the largest profit, in periods of demand, the order that reaches it, and that profit."""
     by_path, cover, may_order = futures.demand.T, futures.cover[0], futures.may_order[0]
     span = longest + terms.review
     usual = max(cover, 1e-12)
     spread = by_path[:, : min(span, by_path.shape[1])].std() / usual
     top = span + 3.0 * max(1.0, spread * math.sqrt(span))
     on_way = futures.arrivals.T.sum() / len(by_path)
-    tried, level, earned = np.empty(max(LEVELS, ORDERS)), np.empty(max(LEVELS, ORDERS)), np.empty(max(LEVELS, ORDERS))
+    tried, level, earned = np.empty(LEVELS), np.empty(LEVELS), np.empty(LEVELS)
     for c in range(LEVELS):
         level[c] = top * c / (LEVELS - 1)
         tried[c] = order_of((level[c] * cover - unit.stock - on_way) / unit.arriving, limit, may_order, unit)
@@ -114,16 +163,38 @@ def best_order(
     for c in range(LEVELS):
         if earned[c] > value:
             best, value, behind = tried[c], earned[c], level[c]
+    return behind, best, value
+
+
+@compiled
+def improved(
+    start: float,
+    value: float,
+    level: float,
+    limit: float,
+    futures: Futures,
+    unit: Unit,
+    terms: Terms,
+    work: Work,
+) -> tuple[float, float]:
+    """Best of the orders of today around `start`, each continued by a level, and its profit.
+
+    `start` itself has that `value`; it is tried as well where that is not known (-inf).
+    """
+    cover, may_order = futures.cover[0], futures.may_order[0]
     reach = REACH * max(cover * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
-    low = max(best - reach, 0.0)
-    step = (best + reach - low) / (ORDERS - 1)
+    low = max(start - reach, 0.0)
+    step = (start + reach - low) / (ORDERS - 1)
+    tried, levels, earned = np.empty(ORDERS + 1), np.full(ORDERS + 1, level), np.empty(ORDERS + 1)
     count = 0
+    if value == -np.inf:
+        tried[0], count = start, 1
     for c in range(ORDERS):
         wanted = order_of(low + c * step, limit, may_order, unit)
-        if wanted != best and (count == 0 or wanted != tried[count - 1]):
+        if wanted != start and (count == 0 or wanted != tried[count - 1]):
             tried[count], count = wanted, count + 1
-    level[:] = behind
-    rolled_out(tried, level, count, futures, unit, terms, work, earned)
+    rolled_out(tried, levels, count, futures, unit, terms, work, earned)
+    best = start
     for c in range(count):
         if earned[c] > value:
             best, value = tried[c], earned[c]

@@ -11,7 +11,7 @@ from lostsales.data.shop import Shop
 from lostsales.data.supply import periods_to_order
 from lostsales.demand.forecasting.moving_level_loops import RATES
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, stratified
-from lostsales.learn.lookahead.order_loops import Draws, Situation, search_orders
+from lostsales.learn.lookahead.order_loops import Draws, Found, Situation, search_actions
 from lostsales.learn.lookahead.roll_out_loops import Terms
 from lostsales.types import Floats
 
@@ -33,20 +33,12 @@ class Search:
         return self.ahead + longest + review - 1
 
 
-@dataclass(frozen=True, eq=False)
-class FoundOrders:
-    """What a search found; every array is (series,)."""
-
-    order: Floats
-    value: Floats  # profit of the periods that were looked at
-    mean_demand: Floats  # of the open period
-
-
-def find_orders(levels: MovingLevels, situation: Situation, terms: Terms, search: Search) -> FoundOrders:
-    """The best order of every series; its periods are those of `situation.exposure`."""
+def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, search: Search) -> Found:
+    """Best price and order of every series; its periods are those of `situation.exposure`."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
-    return FoundOrders(*search_orders(levels.weighted, RATES, levels.counted, situation, terms, draws))
+    found: Found = search_actions(levels.weighted, RATES, levels.counted, situation, terms, draws)
+    return found
 
 
 def demand_paths(levels: MovingLevels, situation: Situation, search: Search) -> Floats:
@@ -65,8 +57,8 @@ def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> D
     return Draws(demand.chances, demand.errors, orders, stratified(paths, periods + longest + 1, arrival_rng))
 
 
-def terms_of(shop: Shop, review: int = 1, shown: bool = True) -> Terms:
-    """What the series of a shop have in common; `review` where the shop has no cycle of order days."""
+def terms_of(shop: Shop, review: int = 1, shown: bool = True, hold: int = 1) -> Terms:
+    """Terms that the series of a shop share; `review` where the shop has no cycle of order days."""
     supply, cycle = shop.supply, shop.supply.order_cycle
     return Terms(
         discount=shop.discount,
@@ -75,4 +67,5 @@ def terms_of(shop: Shop, review: int = 1, shown: bool = True) -> Terms:
         crossing=supply.crossing,
         review=review if cycle is None else int(periods_to_order(cycle).max()),
         shown=shown,
+        hold=hold,
     )

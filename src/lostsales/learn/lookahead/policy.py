@@ -12,8 +12,8 @@ from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.errors import LostSalesError
 from lostsales.learn.lookahead.allowed_orders import nearest_allowed
-from lostsales.learn.lookahead.order_loops import Situation
-from lostsales.learn.lookahead.orders import FoundOrders, Search, demand_paths, find_orders, terms_of
+from lostsales.learn.lookahead.order_loops import Found, Situation, kept_prices
+from lostsales.learn.lookahead.orders import Search, demand_paths, find_actions, terms_of
 from lostsales.learn.lookahead.series_facts import SeriesFacts
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.base import PolicyBase
@@ -33,7 +33,7 @@ class _Decided(NamedTuple):
     """Decisions, and what they follow from."""
 
     action: Action
-    found: FoundOrders
+    found: Found
     levels: MovingLevels
     situation: Situation
 
@@ -101,7 +101,7 @@ class LookaheadPolicy(PolicyBase):
         terms = terms_of(self.problem, self.review)
         situation = self._situation(view, wanted_price, rules, self.search.periods(longest, terms.review))
         levels = self.series.levels_of(view, self.counted, self.season)
-        found = find_orders(levels, situation, terms, self.search)
+        found = find_actions(levels, situation, terms, self.search)
         features = view.features_by_name(self.asks)
         action = nearest_allowed(
             self.problem, rules, Action(wanted_price, found.order), view, features, situation.multiple, unit_cost
@@ -120,7 +120,7 @@ class LookaheadPolicy(PolicyBase):
             lost=np.full(rows, law.lost),
             exposure=np.ones((rows, periods)) if view.dates is None else self.season.coming(view.dates, periods),
             may_order=self._order_days(view, periods),
-            price=price,
+            **kept_prices(price, periods),
             costs=UnitCosts(series.lost_cost[at], series.order_cost[at], series.holding_cost[at], self.fixed_cost),
             multiple=np.where(np.isnan(own), series.multiple[at], own),
             minimum=np.broadcast_to(minimum, rows).astype(np.float64),
