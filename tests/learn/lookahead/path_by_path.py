@@ -27,17 +27,20 @@ def action_of_series(levels: MovingLevels, i: int, at: Situation, terms: Terms, 
     periods, longest = demand.shape[1], at.chances.shape[1] - 1
     arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
     unit = Unit(at.stock[i], at.costs.at(np.array(i)), at.multiple[i], at.minimum[i], arriving)
-    means = [in_turn(demand[:, t]) / len(demand) for t in range(periods)]
-    spans = [means[t : t + longest + terms.review] for t in range(periods)]
-    cover = [in_turn(span) / len(span) for span in spans]
+    span = longest + terms.review
+
+    def covered(demand: Floats) -> tuple[float, list[float]]:
+        means = [in_turn(demand[:, t]) / len(demand) for t in range(periods)]
+        return means[0], [in_turn(part) / len(part) for part in (means[t : t + span] for t in range(periods))]
 
     def value(first: float, level: float, demand: Floats, price: Floats) -> float:
+        cover = covered(demand)[1]
         return _value(first, level, demand, price, arrivals, lead, cover, at.may_order[i], unit, terms)
 
     def allowed(wanted: float) -> float:
         return order_of(wanted, at.limit[i], bool(at.may_order[i, 0]), unit)
 
-    span = longest + terms.review
+    cover = covered(demand)[1]
     near = demand[:, : min(span, periods)].reshape(-1)
     mean = in_turn(near) / near.size
     spread = math.sqrt(in_turn((near - mean) ** 2) / near.size) / max(cover[0], 1e-12)
@@ -49,23 +52,23 @@ def action_of_series(levels: MovingLevels, i: int, at: Situation, terms: Terms, 
         wanted = allowed((tried * cover[0] - unit.stock - on_way) / arriving)
         if (found := value(wanted, tried, demand, price)) > earned:
             start, earned, level = wanted, found, tried
-    reach = REACH * max(cover[0] * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
-    low, high = max(start - reach, 0.0), start + reach
-    around = [start, *(allowed(low + c * ((high - low) / (ORDERS - 1))) for c in range(ORDERS))]
 
-    def best_around(demand: Floats, price: Floats, penalty: float) -> tuple[float, float]:
+    def best_around(start: float, demand: Floats, price: Floats, penalty: float) -> list[float]:
+        mean, cover = covered(demand)
+        reach = REACH * max(cover[0] * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
+        low, high = max(start - reach, 0.0), start + reach
+        around = [start, *(allowed(low + c * ((high - low) / (ORDERS - 1))) for c in range(ORDERS))]
         values = [value(wanted, level, demand, price) for wanted in around]
-        return around[int(np.argmax(values))], max(values) - penalty
+        return [price[0], around[int(np.argmax(values))], max(values) - penalty, mean]
 
-    order, earned = best_around(demand, price, 0.0)
-    actions = [[price[0], order, earned, means[0]]]
+    actions = [best_around(start, demand, price, 0.0)]
     for choice, effect, penalty in zip(at.choices[i], at.effect[i], at.penalty[i], strict=True):
         if choice != price[0] and not np.isnan(choice):
             is_held = np.arange(periods) < terms.hold
             exposure = np.where(is_held, at.exposure[i] * effect, at.exposure[i])
             varied = demand_paths(levels, i, exposure, draws)
-            order, earned = best_around(varied, np.where(is_held, choice, price), penalty)
-            actions.append([choice, order, earned, in_turn(varied[:, 0]) / len(varied)])
+            start = allowed((level * covered(varied)[1][0] - unit.stock - on_way) / arriving)
+            actions.append(best_around(start, varied, np.where(is_held, choice, price), penalty))
     actions.sort(key=lambda action: -action[2])
     return actions[0] + (actions[1][:3] if len(actions) > 1 else [np.nan, np.nan, -np.inf])
 

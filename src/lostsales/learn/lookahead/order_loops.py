@@ -96,7 +96,8 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
     demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
     varied, varied_price, varied_exposure = np.empty((periods, paths)), np.empty(periods), np.empty(periods)
     arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
-    means, cover, on_way, work = np.empty(periods), np.empty(periods), np.empty(paths), work_of(demand, arrivals)
+    means, cover, varied_cover = np.empty(periods), np.empty(periods), np.empty(periods)
+    on_way, work = np.empty(paths), work_of(demand, arrivals)
     for i in range(n):
         draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
         if i == 0 or at.lost[i] != at.lost[i - 1] or (at.chances[i] != at.chances[i - 1]).any():
@@ -113,13 +114,9 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
             at.minimum[i],
             arriving,
         )
-        for t in range(periods):
-            means[t] = demand[t].mean()
-        for t in range(periods):
-            cover[t] = means[t : t + longest + terms.review].mean()
+        fill_cover(demand, longest + terms.review, means, cover)
         futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
         level, order, value = best_level(futures, at.limit[i], unit, terms, longest, work)
-        usual_order = order
         order, value = improved(order, value, level, at.limit[i], futures, unit, terms, work)
         found.order[i], found.value[i], found.mean_demand[i] = order, value, means[0]
         for c in range(at.choices.shape[1]):
@@ -130,14 +127,18 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
                 varied_price[t] = at.choices[i, c]
                 varied_exposure[t] *= at.effect[i, c]
             draw_paths(state, i, varied_exposure, draws.chances, draws.errors, rates, counted, varied.T)
-            other = Futures(varied, varied_price, arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
-            order, value = improved(usual_order, -np.inf, level, at.limit[i], other, unit, terms, work)
+            fill_cover(varied, longest + terms.review, means, varied_cover)
+            other = Futures(
+                varied, varied_price, arrivals, on_way, lead[columns:], common_lead, varied_cover, at.may_order[i]
+            )
+            start = order_up_to_level(level, other, at.limit[i], unit)
+            order, value = improved(start, -np.inf, level, at.limit[i], other, unit, terms, work)
             value -= at.penalty[i, c]
             if value > found.value[i]:
                 found.next_price[i], found.next_order[i] = found.price[i], found.order[i]
                 found.next_value[i] = found.value[i]
                 found.price[i], found.order[i], found.value[i] = at.choices[i, c], order, value
-                found.mean_demand[i] = varied[0].mean()
+                found.mean_demand[i] = means[0]
             elif value > found.next_value[i]:
                 found.next_price[i], found.next_order[i], found.next_value[i] = at.choices[i, c], order, value
     return found
@@ -148,22 +149,36 @@ def best_level(
     futures: Futures, limit: float, unit: Unit, terms: Terms, longest: int, work: Work
 ) -> tuple[float, float, float]:
     """Order-up-to level with the largest profit, in periods of demand, the order that reaches it, and that profit."""
-    by_path, cover, may_order = futures.demand.T, futures.cover[0], futures.may_order[0]
-    span = longest + terms.review
-    usual = max(cover, 1e-12)
-    spread = by_path[:, : min(span, by_path.shape[1])].std() / usual
+    by_path, span = futures.demand.T, longest + terms.review
+    spread = by_path[:, : min(span, by_path.shape[1])].std() / max(futures.cover[0], 1e-12)
     top = span + 3.0 * max(1.0, spread * math.sqrt(span))
-    on_way = futures.arrivals.T.sum() / len(by_path)
     tried, level, earned = np.empty(LEVELS), np.empty(LEVELS), np.empty(LEVELS)
     for c in range(LEVELS):
         level[c] = top * c / (LEVELS - 1)
-        tried[c] = order_of((level[c] * cover - unit.stock - on_way) / unit.arriving, limit, may_order, unit)
+        tried[c] = order_up_to_level(level[c], futures, limit, unit)
     rolled_out(tried, level, LEVELS, futures, unit, terms, work, earned)
     best, value, behind = 0.0, -np.inf, 0.0
     for c in range(LEVELS):
         if earned[c] > value:
             best, value, behind = tried[c], earned[c], level[c]
     return behind, best, value
+
+
+@compiled
+def fill_cover(demand: Floats, span: int, means: Floats, cover: Floats) -> None:
+    """Fill `means` and `cover` (periods,) with the mean demand of each period and of the periods of an order."""
+    for t in range(len(means)):
+        means[t] = demand[t].mean()
+    for t in range(len(means)):
+        cover[t] = means[t : t + span].mean()
+
+
+@compiled
+def order_up_to_level(level: float, futures: Futures, limit: float, unit: Unit) -> float:
+    """Order of today that fills stock and orders on the way up to a level, in periods of demand."""
+    on_way = futures.arrivals.T.sum() / futures.demand.shape[1]
+    wanted = (level * futures.cover[0] - unit.stock - on_way) / unit.arriving
+    return float(order_of(wanted, limit, futures.may_order[0], unit))
 
 
 @compiled
