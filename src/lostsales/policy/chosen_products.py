@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -63,14 +62,6 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
     def summary(self) -> dict[str, Any]:
         """That of the policy inside, and the products that it should decide for."""
         return self.policy.summary() | {"products": self.products.tolist()}
-
-    def informed(self, view: View, recent: SalesLog) -> View:
-        """What recent rows tell the policy inside."""
-        return self.policy.informed(view, recent)
-
-    def replayed_on(self, log: SalesLog) -> "ChosenProducts":
-        """With the policy inside as it is replayed."""
-        return replace(self, policy=self.policy.replayed_on(log))
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every product."""

@@ -7,7 +7,6 @@ import numpy as np
 
 from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -93,14 +92,6 @@ class SavedPolicy(Policy, Protocol):
     @property
     def usual_demand(self) -> float:
         """Median observed demand of the log, for series without a last demand."""
-        ...
-
-    def informed(self, view: View, recent: SalesLog) -> View:
-        """The view with what the policy learns from closed rows beyond it, such as the level of demand."""
-        ...
-
-    def replayed_on(self, log: SalesLog) -> "SavedPolicy":
-        """The policy as it decides where the periods of a log are replayed with demand by a law learned from it."""
         ...
 
     @property

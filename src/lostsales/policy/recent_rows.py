@@ -99,7 +99,7 @@ class RecentRows:
         """What the series of these rows, the last of each, have shown; nothing where there is none (-1)."""
         at = np.maximum(last_row, 0)
         found = recent_demand(self.log, self.runs, self.log.series[at], at + 1)
-        return replace(found, end=np.where(last_row >= 0, found.end, found.first))
+        return replace(found, end=np.where(last_row >= 0, found.end, found.first), log=self.log)
 
     def rows_until(self, rows: Ints) -> Ints:
         """How many rows their series have up to these, since the last hole, (rows,)."""

@@ -226,7 +226,7 @@ def _resolved(rules: OwnRules, log: SalesLog) -> OwnRules:
             raise SettingError(f"where of [[rules.own]] names {key} {absent[0]!r}, which no row of the log has")
         meant &= np.isin(known.astype(str), values)
     later = {} if "series" in rules.where else rules.where
-    names = tuple(np.unique(log.names[meant].astype(str)).tolist())
+    names = tuple(sorted(set(log.names[meant].astype(str).tolist())))
     return rules.model_copy(update={"where": {"series": names} | later})
 
 

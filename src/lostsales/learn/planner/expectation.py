@@ -41,5 +41,5 @@ def _costs(policy: "PlanPolicy", belief: Belief) -> UnitCosts:
 def _unseen(policy: "PlanPolicy", belief: Belief, action: Action) -> Bools:
     relative = action.price / belief.series.usual_price
     beyond = ~policy.is_planned(relative)
-    own = belief.series.own_range
+    own = belief.series.seen
     return beyond if own is None else beyond | own.unseen(action.price, action.order)

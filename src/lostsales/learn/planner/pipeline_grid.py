@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.economics import StockFlow, order_room
-from lostsales.data.ladders import common_step
 from lostsales.data.problem import Problem
+from lostsales.data.units import common_step
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.arrivals import cycle_of
 from lostsales.learn.planner.market_states import MarketStates

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.ladders import common_step
+from lostsales.data.units import common_step
 from lostsales.learn.planner.physics import Physics
 from lostsales.types import Floats
 
