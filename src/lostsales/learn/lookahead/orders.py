@@ -22,20 +22,20 @@ AHEAD = 6  # periods that are looked at beyond the longest lead time
 
 @dataclass(frozen=True)
 class Search:
-    """How far and how closely futures are looked at."""
+    """Length and number of the sampled futures."""
 
     paths: Annotated[int, Field(ge=1, le=MOST_PATHS)] = PATHS
     ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = AHEAD
     seed: Annotated[int, Field(ge=0)] = 0
 
     def periods(self, longest: int, review: int = 1) -> int:
-        """How many periods a path has, where orders may be placed in one of `review` periods."""
+        """Number of periods of a path, where orders may be placed in one of `review` periods."""
         return self.ahead + longest + review - 1
 
 
 @dataclass(frozen=True, eq=False)
 class FoundOrders:
-    """What a search found; every array is (series,)."""
+    """Result of a search; every array is (series,)."""
 
     order: Floats
     value: Floats  # profit of the periods that were looked at
@@ -66,7 +66,7 @@ def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> D
 
 
 def terms_of(shop: Shop, review: int = 1, shown: bool = True) -> Terms:
-    """What the series of a shop have in common; `review` where the shop has no cycle of order days."""
+    """Terms that the series of a shop have in common; `review` where the shop has no cycle of order days."""
     supply, cycle = shop.supply, shop.supply.order_cycle
     return Terms(
         discount=shop.discount,
