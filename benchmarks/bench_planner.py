@@ -17,8 +17,8 @@ LEAST_RATE = 50_000.0
 def run() -> list[Row]:
     scenario = Scenario.load("released")
     logs = {rows: simulate(scenario, episodes=rows // scenario.horizon, seed=1)[0] for rows in (2_500, 25_000)}
-    policy = Planner().fit(logs[2_500])  # compiles
-    ours = {rows: best_seconds(lambda log=log: Planner().fit(log), 2) for rows, log in logs.items()}  # type: ignore[misc]
+    policy = Planner().plan(logs[2_500])  # compiles
+    ours = {rows: best_seconds(lambda log=log: Planner().plan(log), 2) for rows, log in logs.items()}  # type: ignore[misc]
     peer = best_seconds(lambda: fit(logs[2_500], "c-fqi", iterations=10), 2)
     rng = np.random.default_rng(0)
     features = rng.integers(0, 2, DECISIONS).astype(np.float64), rng.normal(0, 1e-4, DECISIONS)

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
 from lostsales.data.problem import Costs, Problem
 from lostsales.data.reading.gate import read_log
+from lostsales.data.relative import at_usual_level
 from lostsales.learn.fit import fit
-from lostsales.learn.planner.moving_level import at_usual_level
 from lostsales.learn.planner.planner import Planner
-from lostsales.policy.in_units import view_in_units
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recent_rows import RecentRows
 from lostsales.policy.recommendation import open_day
+from lostsales.policy.shop_units import relative_view
 from lostsales.types import Floats
 
 PRICES = np.array([4.0, 5.0, 6.0])
@@ -73,9 +73,9 @@ class Shop:
         self.stock = left
 
     @property
-    def log(self) -> SalesLog:
+    def log(self) -> DecisionLog:
         """All rows so far."""
-        return read_log(pd.concat(self.rows), PROBLEM)
+        return read_log(pd.concat(self.rows), PROBLEM).decisions("plan")
 
 
 def written(level: Floats, periods: int, products: int, seed: int) -> Shop:
@@ -101,7 +101,8 @@ def run(shop: Shop, policy: SavedPolicy, periods: int, told: Floats | None = Non
             price, order = policy.decide(view, np.random.default_rng(0))
         else:
             level = np.full(shop.products, told[period])
-            price, order = policy.decide(view_in_units(view, level), np.random.default_rng(0))
+            at_level = relative_view(view, level, np.ones(len(level)))
+            price, order = policy.decide(at_level, np.random.default_rng(0))
             order = order * level
         shop.day(period, price, np.rint(order))
     return float(np.mean(shop.profit[-AFTER:]))
@@ -120,7 +121,7 @@ def main() -> None:
             level = move(np.arange(asked.periods + AFTER) / asked.periods)
             log = written(level, asked.periods, asked.products, seed).log
             true = level[log.period]
-            told = settings.fit(at_usual_level(log, true / true.mean()))
+            told = settings.plan(at_usual_level(log, true / true.mean()))
             ways: dict[str, tuple[SavedPolicy, Floats | None]] = {
                 "told": (told, level / true.mean()),
                 "fixed": (fit(log, settings.model_copy(update={"level": "fixed"})), None),

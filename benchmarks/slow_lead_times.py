@@ -56,7 +56,7 @@ def _textbook() -> Iterator[Row]:
             for read, of_logs, found in ((logs, models[0], above), (as_demand, models[1], naive)):
                 for log, model in zip(read, of_logs, strict=True):
                     own = replace(log, problem=problem, costs=scenario.unit_costs)
-                    earned = evaluate_policy(longer, Planner().fit(own, model=model), episodes=80, seed=1).mean_profit
+                    earned = evaluate_policy(longer, Planner().plan(own, model=model), episodes=80, seed=1).mean_profit
                     found.append(100 * (earned / optimum - 1))
     mean = float(np.mean(above))
     beside = f"naive {np.mean(naive):.2f} %"
@@ -117,7 +117,7 @@ def _steady() -> Iterator[Row]:
         scenario = Scenario.load("steady", (f"supply.lead_time={lead_time}",))
         earned = [
             evaluate_policy(
-                scenario, Planner().fit(simulate(scenario, episodes=10, seed=1000 + seed)[0]), EPISODES, seed=5
+                scenario, Planner().plan(simulate(scenario, episodes=10, seed=1000 + seed)[0]), EPISODES, seed=5
             ).mean_profit
             for seed in range(LOGS)
         ]
@@ -148,6 +148,8 @@ def _random_lead_times() -> Row:
         supply = log.problem.supply.model_copy(update={"lead_time": "learn"})
         unknown = with_receipts(replace(log, problem=log.problem.model_copy(update={"supply": supply})))
         for read, found in ((log, told), (unknown, learned)):
-            found.append(evaluate_policy(scenario, Planner().fit(read), EPISODES, seed=5).mean_profit)
+            found.append(
+                evaluate_policy(scenario, Planner().plan(read.decisions("plan")), EPISODES, seed=5).mean_profit
+            )
     ours, theirs = float(np.mean(learned)), float(np.mean(told))
     return Row("random lead times learned, of told", f"{ours:.2f}", f"{theirs:.2f}", ours / theirs, at_least=0.97)

@@ -91,7 +91,7 @@ def _counts() -> Iterator[Row]:
         earned = []
         for seed in range(LOGS):
             log, _ = simulate(scenario, Manager(scenario.problem, level), rows // scenario.horizon, seed=100 + seed)
-            earned.append(evaluate_policy(scenario, Planner().fit(log), EPISODES, seed=7).mean_profit)
+            earned.append(evaluate_policy(scenario, Planner().plan(log), EPISODES, seed=7).mean_profit)
         mean, error = float(np.mean(earned)), float(np.std(earned, ddof=1) / np.sqrt(LOGS))
         yield Row(name, f"{mean:.3f} ({error:.3f})", f"exact {optimum:.3f}", mean / optimum, at_least=least)
 
@@ -176,12 +176,12 @@ def _two_lags() -> Iterator[Row]:
     """Share of the planner that is told the true law, from 3,000 rows; and how often a model is said not to fit."""
     shares, alarms = [], 0
     for seed in range(LOGS):
-        log = _log(_steps(Manager(SHOP, 34.0), 50, 100 + seed))
+        log = _log(_steps(Manager(SHOP, 34.0), 50, 100 + seed)).decisions("plan")
         model = fit_demand(log)
         alarms += not model.calibration.fits
         earned = [
             float(np.mean([each.outcome.profit.mean() for each in _steps(policy, 500, 9)]))
-            for policy in (Planner().fit(log, model=model), Planner(draws=1).fit(log, model=_told(model)))
+            for policy in (Planner().plan(log, model=model), Planner(draws=1).plan(log, model=_told(model)))
         ]
         shares.append(earned[0] / earned[1])
     mean = float(np.mean(shares))

@@ -14,12 +14,11 @@ from lostsales.data.ladders import (
     ORDER_RUNGS,
     PRICE_RUNGS,
     Ladders,
-    common_step,
-    order_multiple,
-    own_multiples,
     price_spelling,
     snapped,
 )
+from lostsales.data.product_table import ProductTable
+from lostsales.data.units import common_step, order_multiple
 from lostsales.errors import SettingError
 from lostsales.types import Floats
 from tests.demand.logs import log_of_draws
@@ -191,6 +190,7 @@ def test_coarse_ladders_keep_both_ends() -> None:
 def test_products_have_cases_of_their_own_where_they_placed_enough_orders() -> None:
     order = np.zeros((3, 40))
     order[0, :20], order[1, :20], order[2, :14] = 12.0, [6.0, 9.0] * 10, 12.0
-    log = log_of_draws(np.ones((3, 40)), np.full((3, 40), 90.0), order=order)
-    np.testing.assert_array_equal(own_multiples(log, 3.0), [12, 3, 3])
-    np.testing.assert_array_equal(own_multiples(log, 0.0), 0)
+    log = log_of_draws(np.full((3, 40), 3.0), np.full((3, 40), 90.0), order=order).decisions("fit")
+    np.testing.assert_array_equal(ProductTable.of(log).case_size, [12, 3, 3])
+    continuous = log_of_draws(np.full((3, 40), np.pi), np.full((3, 40), 90.0), order=order).decisions("fit")
+    assert not ProductTable.of(continuous).case_size.any()

@@ -67,7 +67,8 @@ def test_share_and_margin_follow_from_units() -> None:
 
 
 def test_without_costs_the_margin_is_left_out_with_a_reason() -> None:
-    found = stockout_loss(replace(small_log("released", 6), costs=None))
+    log: SalesLog = small_log("released", 6)
+    found = stockout_loss(replace(log, costs=None))
     assert found.units
     assert found.margin is None
     assert found.sentence.endswith(

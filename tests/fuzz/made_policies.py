@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 import lostsales
-from lostsales.data.units import problem_in_units
+from lostsales.data.product_table import ProductTable
+from lostsales.data.relative import problem_in_units
 from lostsales.lab.ppo_policy import PpoPolicy, PpoTraining
 from lostsales.policy.chosen_products import ChosenProducts
-from lostsales.policy.in_units import InUnits
+from lostsales.policy.shop_units import InShopUnits
 from tests.fuzz.running import new_folder
 from tests.learn.small import frame_of
 
@@ -147,9 +149,17 @@ def _of_scenario(method: str, **function: Any) -> Any:
     return _fitted(method, log_of_scenario(), iterations=2, function={"most_rank": 20, "kernels": [KERNEL]} | function)
 
 
-def _in_dozens(policy: Any) -> InUnits:
+def _in_dozens(policy: Any) -> Any:
     """A policy for a shop that writes single pieces of what is sold by the dozen, and of tea by two dozens."""
-    return InUnits(policy, problem_in_units(policy.problem, 1 / 12), 12.0, {"tea": 2.0})
+    if not isinstance(policy, InShopUnits):
+        products = ProductTable.of(log().decisions("fit")).without_scale()
+        policy = InShopUnits(policy, policy.problem, products, policy.usual_demand)
+    products = policy.products.times(12.0, np.where(policy.products.names == "tea", 24.0, 12.0))
+    grid = None if policy.grid is None else policy.grid.in_units(1 / 12)
+    usual = 12 * policy.usual_demand
+    return replace(
+        policy, problem=problem_in_units(policy.problem, 1 / 12), products=products, grid=grid, usual_demand=usual
+    )
 
 
 @cache

@@ -1,5 +1,6 @@
 """Hostile numbers in policies of an assortment: ladders, own rules, calendars, units."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 
 import lostsales
 from lostsales.errors import LostSalesError
-from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import POLICIES
+from lostsales.policy.shop_units import InShopUnits
 from tests.fuzz.made_policies import LONG, MAKERS, SOLVED, made, made_file, question
 from tests.fuzz.policy_files import opened, sealed, used
 
@@ -113,7 +114,9 @@ def test_hostile_arrays_are_refused(name: str, arrays: dict[str, Any], expected:
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 1e9, 1e30])
-@pytest.mark.parametrize("array", ["series.sizes", "series.effects", "series.own_range.most_order", "ladders.orders"])
+@pytest.mark.parametrize(
+    "array", ["series.products.sizes", "series.effects", "series.products.seen.order_ceiling", "ladders.orders"]
+)
 def test_numbers_within_their_limits_give_a_decision_or_one_error(array: str, value: float, tmp_path: Path) -> None:
     members, _ = opened(made_file("planner"))
     shape = members[f"array_{array}"].shape
@@ -122,7 +125,9 @@ def test_numbers_within_their_limits_give_a_decision_or_one_error(array: str, va
 
 
 def test_a_decision_that_is_no_number_is_refused() -> None:
-    policy = InUnits(made("newsvendor"), made("newsvendor").problem, np.inf)
+    inside = made("newsvendor")
+    assert isinstance(inside, InShopUnits)
+    policy = replace(inside, grid=None, products=replace(inside.products, scale=np.full(3, np.inf)))
     with (
         np.errstate(all="ignore"),
         pytest.raises(LostSalesError, match=r"the policy decides an order of (inf|nan) for row 0 of today"),

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.writing import log_columns
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -20,7 +20,7 @@ def scenario(name: str) -> Scenario:
 
 
 @cache
-def small_log(name: str, episodes: int = 8, seed: int = 1, horizon: int | None = None) -> SalesLog:
+def small_log(name: str, episodes: int = 8, seed: int = 1, horizon: int | None = None) -> DecisionLog:
     """A few episodes under uniform behaviour, of the scenario's horizon unless given."""
     world = scenario(name)
     return simulate(world.model_copy(update={"horizon": horizon or world.horizon}), episodes=episodes, seed=seed)[0]

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import lostsales
-from lostsales.data.units import in_units, problem_in_units, unit_of
+from lostsales.data.relative import in_units, problem_in_units
+from lostsales.data.units import unit_of
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.policy.decision import Decision
 from lostsales.policy.history import view_of_rows
-from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules
+from lostsales.policy.shop_units import InShopUnits
 from tests.learn.small import small_log
 
 QUICK: dict[str, dict[str, Any]] = {"planner": {"iterations": 2, "draws": 1}, "c-fqi": {"iterations": 2}, "s-S-p": {}}
@@ -61,7 +62,7 @@ def test_few_whole_rows_have_no_unit_of_their_own() -> None:
 def test_recommendations_are_the_same_in_any_unit(method: str, unit: float, tmp_path: Path) -> None:
     other, here = written_in(unit), usual_decisions(method)
     policy = lostsales.fit(other, method, **QUICK[method], rules=_rules(unit))
-    assert isinstance(policy, InUnits)
+    assert isinstance(policy, InShopUnits)
     there = decisions(policy, other)
     np.testing.assert_allclose(there.price, here.price)
     np.testing.assert_allclose(there.order, here.order * unit, rtol=1e-9)
@@ -88,7 +89,7 @@ def test_money_is_the_same_in_any_unit() -> None:
 
 def test_a_policy_in_units_within_another_is_refused(tmp_path: Path) -> None:
     policy = lostsales.fit(written_in(12.0), "newsvendor")
-    assert isinstance(policy, InUnits)
-    InUnits(policy, policy.problem, 12.0).save(tmp_path / "policy")
+    assert isinstance(policy, InShopUnits)
+    InShopUnits(policy, policy.problem, policy.products, 12.0).save(tmp_path / "policy")
     with pytest.raises(lostsales.LostSalesError, match="holds another kind of policy"):
         lostsales.load(tmp_path / "policy")

@@ -154,6 +154,7 @@ def test_the_explanation_has_one_entry_a_row_and_agrees_with_the_decision(name: 
     decision = policy.explain(view)
     columns = {each.name: getattr(decision, each.name) for each in fields(Decision)}
     columns |= columns.pop("more") | columns.pop("reasons")()
+    del columns["in_money"]  # one answer for all rows
     for column, values in columns.items():
         assert values is None or values.shape == (ROWS,), column
     if name in RANDOM - {"epsilon-greedy"}:

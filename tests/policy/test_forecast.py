@@ -49,7 +49,7 @@ def test_the_band_of_a_plan_covers_what_happens() -> None:
     """With the true law of `steady`, 80 % of the demands of two periods lie between the 10 % and 90 % levels."""
     world = Scenario.load("steady")
     log, _ = simulate(world, episodes=6, seed=3)
-    policy = Planner(draws=1).fit(log, model=true_model(log, "paper"))
+    policy = Planner(draws=1).plan(log, model=true_model(log, "paper"))
     told, truth = simulate(replace_horizon(world, 4), episodes=300, seed=9)
     # All prices are those of the log: those of the first period are held, so only series that hold theirs count.
     price = told.price.reshape(300, 4)

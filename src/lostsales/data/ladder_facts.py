@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.ladders import Ladders, common_step
+from lostsales.data.ladders import Ladders
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale, usual_price
+from lostsales.data.units import common_step
 from lostsales.errors import SettingError
 from lostsales.types import Floats
 

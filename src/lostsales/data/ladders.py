@@ -15,13 +15,13 @@ from lostsales.data.business_rules import BusinessRules
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import TINY, series_scale, usual_price
 from lostsales.data.settings import MOST_NUMBER
+from lostsales.data.units import order_multiple
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.saved_fields import MOST_ACTIONS, numbers
 from lostsales.types import Bools, Floats, Ints
 
 MOST_PRICES = 24  # so many different prices in a log are a ladder themselves; of more, some are chosen
 PRICE_RUNGS = 12
-LEAST_ORDERS = 15  # of a product, from which on what they come in is told
 MOST_ORDERS = 64
 ORDER_RUNGS = 40
 MOST_RELATIVE = 10.0  # times the mean sales of a series; a stray order of a small one would stretch the ladder of all
@@ -54,9 +54,9 @@ class Ladders:
 
     @classmethod
     def of(cls, log: SalesLog, rules: BusinessRules | None = None, relative: bool = True) -> "Ladders":
-        """What the problem declares, else what the log suggests, as far as the rules allow it.
+        """Grids that the problem declares, else those that the log suggests, as far as the rules allow them.
 
-        Not `relative`: one ladder for all series, whether they differ or not.
+        Not `relative`: one grid for all series, whether they differ or not. A log that keeps its price has that alone.
 
         >>> from lostsales.simulation.simulator import simulate
         >>> log, _ = simulate("released", episodes=5, seed=1)
@@ -68,7 +68,7 @@ class Ladders:
         ladders = cls(**_prices(log, rules, relative) | _orders(log, order, rules, relative))
         if not len(ladders.prices) or not len(ladders.orders):
             raise SettingError("no action of the grid passes the rules: no price or no order of the ladder does")
-        return ladders
+        return ladders._at_usual_price(log) if log.keeps_price else ladders
 
     @property
     def relative(self) -> bool:
@@ -114,10 +114,15 @@ class Ladders:
                 f"{MOST_ACTIONS:,} pairs can be"
             )
 
-    def at_usual_price(self, log: SalesLog) -> "Ladders":
-        """With the price nearest to the usual one of a log alone."""
+    def _at_usual_price(self, log: SalesLog) -> "Ladders":
+        """The same with only the price nearest to the usual one of a log."""
         usual = 1.0 if self.relative_prices else float(np.median(log.price))
         return replace(self, prices=self.prices[[int(np.abs(self.prices - usual).argmin())]])
+
+    def in_units(self, unit: float) -> "Ladders":
+        """The same with orders counted in a unit."""
+        orders = self.orders if self.relative_orders else np.round(self.orders / unit, 10)
+        return replace(self, orders=orders, order_multiple=self.order_multiple / unit)
 
     def coarse(self) -> "Ladders":
         """Few rungs where there are many, the first and the last among them."""
@@ -232,57 +237,6 @@ def snapped(values: Floats, step: float, endings: tuple[float, ...] = (0.0,)) ->
     near = whole * step + ends
     best = np.abs(near - values[..., None]).argmin(axis=-1)
     return np.asarray(np.round(np.take_along_axis(near, best[..., None], axis=-1)[..., 0], 10))
-
-
-def own_multiples(log: SalesLog, unit: Floats | float) -> Floats:
-    """What the orders of each product come in, (series,): cases of its own where it placed enough orders to tell.
-
-    Cases are multiples of a unit, one for all or of each series; 0 where it has none.
-    """
-    order = np.zeros(len(log)) if log.order is None else log.order
-    units = np.broadcast_to(np.asarray(unit, dtype=np.float64), len(log.names))
-    names, part = log.products.names, log.products.of_segment
-    placed = np.flatnonzero(order > 0)
-    placed = placed[np.argsort(part[log.series[placed]], kind="stable")]
-    steps = np.where(units > 0, units, 1.0)[log.series[placed]]
-    product, counts = part[log.series[placed]], np.rint(order[placed] / steps).astype(np.int64)
-    rows = np.bincount(product, minlength=len(names))
-    present = np.flatnonzero(rows)
-    found = np.ones(len(names))
-    if len(present):
-        found[present] = np.gcd.reduceat(counts, (np.cumsum(rows) - rows)[present])
-    return np.asarray(units * np.where(rows >= LEAST_ORDERS, np.maximum(found, 1.0), 1.0)[part])
-
-
-def order_multiple(orders: Floats) -> float:
-    """The largest number of which all orders are multiples; 0 where they have none worth the name.
-
-    >>> order_multiple(np.array([0.0, 12.0, 36.0])), order_multiple(np.array([0.5, 1.25])), order_multiple(np.zeros(2))
-    (12.0, 0.25, 1.0)
-    """
-    return common_step(orders) if (orders > 0).any() else 1.0
-
-
-def common_step(values: Floats) -> float:
-    """The largest step of which all values are multiples, to a millionth of it; 0 where values are continuous.
-
-    >>> common_step(np.array([0.25, 1.0])), common_step(np.array([1.5, 2.0])), common_step(np.array([np.pi, 1.0]))
-    (0.25, 0.5, 0.0)
-    """
-    positive = np.unique(values[np.isfinite(values) & (values > 0)])
-    if not len(positive):
-        return 0.0
-    least, step = float(positive[0]), float(positive[0])
-    for _ in range(64):  # Euclid's algorithm on all values at once
-        rest = np.abs(positive - np.rint(positive / step) * step)
-        off = rest > 1e-6 * step
-        if not off.any():
-            # The mean over values is more exact than any one of them.
-            return float(positive.sum() / np.rint(positive / step).sum())
-        step = float(rest[off].min())
-        if step < 1e-4 * least or step < 1e-9 * positive[-1]:
-            return 0.0
-    return 0.0
 
 
 def _price_rungs(prices: Floats, spelled: Floats) -> Floats:

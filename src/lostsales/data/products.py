@@ -1,6 +1,7 @@
 """Products of a log: the segments of one name, since a gap in the periods splits a series into segments."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +26,16 @@ class Products:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def first_segment(self) -> Ints:
+        """First segment of each product, (products,)."""
+        return np.unique(self.of_segment, return_index=True)[1]
+
+    @cached_property
+    def last_segment(self) -> Ints:
+        """Last segment of each product, (products,)."""
+        return len(self.of_segment) - 1 - np.unique(self.of_segment[::-1], return_index=True)[1]
 
     def counts(self, kept: Bools | None = None) -> Floats:
         """Rows of each product, or those that are kept, (products,)."""

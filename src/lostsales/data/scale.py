@@ -37,7 +37,7 @@ def series_scale(log: SalesLog) -> Floats:
 
 
 def _differ(values: Floats, group: Ints, mean: Floats, rows: Array) -> bool:
-    """Whether the means of groups differ by as much as matters, and beyond chance.
+    """True where the means of groups differ by as much as matters, and beyond chance.
 
     Chance is what the means of blocks of consecutive rows show within groups, so that values may depend on those
     before them.

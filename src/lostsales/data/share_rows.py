@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.ladders import common_step
 from lostsales.data.log import SalesLog
 from lostsales.data.products import means_by_group
+from lostsales.data.units import common_step
 from lostsales.types import Bools, Floats
 
 WINDOW = 14  # periods before and after, whose demand is usual for a period

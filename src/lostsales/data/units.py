@@ -1,98 +1,99 @@
-"""The unit of quantity of a log: demand in dozens or tenths is counted, so that results do not depend on the unit.
+"""Units of quantity: what the quantities of a log, and those of each product, are multiples of.
 
-All quantities are multiples of one unit, where they have one: 12 in a log of dozens, 0.1 in one of tenths, 1000 in one
-of thousands. Learners see counts of it. Prices and unit costs stay as they are, so that money is counted per unit too.
-A product of an assortment may have a unit of its own beyond that: one that is only ever sold in sixes.
+All quantities of a log are multiples of one unit, where they have one: 12 in a log of dozens, 0.1 in one of tenths. A
+product of an assortment may have a larger unit: one that is only ever sold in sixes.
 """
-
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from lostsales.data.ladders import common_step
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Problem
 from lostsales.types import Floats
 
 ROW_QUANTITIES = ("sales", "stock", "order", "received", "adjustment")
-QUANTITIES = (*ROW_QUANTITIES, "last_sales")
 LEAST_ROWS = 100  # with fewer, whole numbers may all be even by chance
 NEAR = 1e-6  # counts so near to a whole number are whole
-DIGITS = 10  # to which quantities are rounded on their way back
+MOST_EXACT = 2.0**53  # above which floating-point numbers skip whole ones
 
 
 def unit_of(log: SalesLog) -> float:
-    """What all quantities of a log are multiples of; 1 where they have no unit of their own.
+    """Largest number that all quantities of a log are multiples of; 1 where there is none or the log is too short.
 
     >>> from lostsales.simulation.simulator import simulate
     >>> log, _ = simulate("released", episodes=5, seed=1)
-    >>> unit_of(log), unit_of(in_units(log, 0.25))
-    (1.0, 4.0)
+    >>> unit_of(log)
+    1.0
     """
-    columns = [np.abs(each) for name in QUANTITIES if (each := getattr(log, name)) is not None]
-    is_whole = all(np.array_equal(each[~np.isnan(each)], np.rint(each[~np.isnan(each)])) for each in columns)
-    if is_whole and (len(log) < LEAST_ROWS or max(np.nanmax(each, initial=0.0) for each in columns) > 2.0**53):
+    columns = [np.abs(each) for name in (*ROW_QUANTITIES, "last_sales") if (each := getattr(log, name)) is not None]
+    values = np.concatenate(columns)
+    values = values[~np.isnan(values)]
+    if not np.array_equal(values, np.rint(values)):
+        return common_step(values) or 1.0
+    if len(log) < LEAST_ROWS or values.max(initial=0.0) > MOST_EXACT:
         return 1.0
-    if is_whole:
-        counts = [np.gcd.reduce(each[~np.isnan(each)].astype(np.int64)) for each in columns]
-        return float(np.gcd.reduce(counts)) or 1.0
-    return common_step(np.concatenate(columns)) or 1.0
+    return float(np.gcd.reduce(values.astype(np.int64))) or 1.0
 
 
-def own_units(log: SalesLog) -> dict[str, float]:
-    """Products of a log of counts that have a unit of their own, which all their quantities are multiples of.
+def product_units(log: SalesLog, least_rows: int = 1) -> Floats:
+    """Largest number that all quantities of a product are multiples of, 0 where it has none, (products,).
 
-    Of a product with few quantities above 0 these may have a common divisor by chance: it has none.
+    It is 1 of a product with fewer quantities above 0 than `least_rows`: these may have a common divisor by chance.
     """
-    names, part = log.products.names, log.products.of_segment
     columns = [np.abs(each) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None]
-    values, product = np.concatenate(columns), np.tile(part[log.series], len(columns))
-    known = (values > 0) & ~np.isnan(values)
-    values, product = values[known], product[known]
-    rows = np.bincount(product, minlength=len(names))
-    if len(names) < 2 or not len(values) or values.max() > 2.0**53 or (values != np.rint(values)).any():
-        return {}
-    order = np.argsort(product, kind="stable")
+    values, product = np.concatenate(columns), np.tile(log.products.of_row, len(columns))
+    positive = np.flatnonzero(values > 0)  # NaN is not
+    positive = positive[np.argsort(product[positive], kind="stable")]
+    values, product = values[positive], product[positive]
+    rows = np.bincount(product, minlength=len(log.products))
+    first, found = np.cumsum(rows) - rows, np.ones(len(rows))
+    is_count = (values == np.rint(values)) & (values < MOST_EXACT)
+    uncounted = np.bincount(product, ~is_count, len(rows)) > 0
     present = np.flatnonzero(rows)
-    divisor = np.gcd.reduceat(values[order].astype(np.int64), (np.cumsum(rows) - rows)[present])
-    return {
-        str(names[at]): float(own)
-        for at, own in zip(present, divisor, strict=True)
-        if own > 1 and rows[at] >= LEAST_ROWS
-    }
+    if len(present):
+        found[present] = np.gcd.reduceat(np.where(is_count, values, 0.0).astype(np.int64), first[present])
+    for at in np.flatnonzero(uncounted):
+        found[at] = common_step(values[first[at] : first[at] + rows[at]])
+    return np.where(rows < least_rows, 1.0, found)
 
 
-def in_units(log: SalesLog, unit: float, own: dict[str, float] | None = None) -> SalesLog:
-    """The log with its quantities counted in a unit, those of some products in multiples of it."""
-    by_series = unit * np.array([(own or {}).get(str(name), 1.0) for name in log.names])
-    columns: dict[str, Any] = {
-        name: counted(each, by_series if name == "last_sales" else by_series[log.series])
-        for name in QUANTITIES
-        if (each := getattr(log, name)) is not None
-    }
-    if log.pipeline is not None:
-        columns["pipeline"] = counted(log.pipeline, by_series[log.series, None])
-    costs = log.costs
-    if costs is not None:
-        costs = costs._replace(fixed_order=costs.fixed_order / unit)
-    return replace(log, problem=problem_in_units(log.problem, unit), costs=costs, **columns)
-
-
-def problem_in_units(problem: Problem, unit: float) -> Problem:
-    """The problem with its quantities counted in a unit."""
-    update = {
-        "capacity": None if problem.capacity is None else float(counted(problem.capacity, unit)),
-        "orders": None if problem.orders is None else tuple(counted(np.array(problem.orders), unit).tolist()),
-        "costs": problem.costs.model_copy(update={"fixed_order": problem.costs.fixed_order / unit}),
-        "rules": problem.rules.in_units(unit),
-        "supply": problem.supply.in_units(unit),
-    }
-    return problem.model_copy(update=update)
+def whole_units(log: SalesLog) -> Floats:
+    """Whole number of which all counts of a product are multiples, 1 where these are too few to tell, (products,)."""
+    found = product_units(log, LEAST_ROWS)
+    return np.where((found > 1) & (found == np.rint(found)), found, 1.0)
 
 
 def counted(quantity: Floats | float, unit: Floats | float) -> Floats:
-    """How many units a quantity is; whole but for rounding in the table is whole."""
+    """Number of units in a quantity; it is rounded where it is whole but for rounding in the table."""
     counts = np.asarray(quantity, dtype=np.float64) / unit
     whole = np.rint(counts)
     return np.where(np.abs(counts - whole) <= NEAR, whole, counts)
+
+
+def order_multiple(orders: Floats) -> float:
+    """The largest number of which all orders are multiples; 0 where they have none worth the name.
+
+    >>> order_multiple(np.array([0.0, 12.0, 36.0])), order_multiple(np.array([0.5, 1.25])), order_multiple(np.zeros(2))
+    (12.0, 0.25, 1.0)
+    """
+    return common_step(orders) if (orders > 0).any() else 1.0
+
+
+def common_step(values: Floats) -> float:
+    """The largest step of which all values are multiples, to a millionth of it; 0 where values are continuous.
+
+    >>> common_step(np.array([0.25, 1.0])), common_step(np.array([1.5, 2.0])), common_step(np.array([np.pi, 1.0]))
+    (0.25, 0.5, 0.0)
+    """
+    positive = np.unique(values[np.isfinite(values) & (values > 0)])
+    if not len(positive):
+        return 0.0
+    least, step = float(positive[0]), float(positive[0])
+    for _ in range(64):  # Euclid's algorithm on all values at once
+        rest = np.abs(positive - np.rint(positive / step) * step)
+        off = rest > 1e-6 * step
+        if not off.any():
+            # The mean over values is more exact than any one of them.
+            return float(positive.sum() / np.rint(positive / step).sum())
+        step = float(rest[off].min())
+        if step < 1e-4 * least or step < 1e-9 * positive[-1]:
+            return 0.0
+    return 0.0

@@ -18,7 +18,7 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import check_log
 from lostsales.evaluation.results import plain
 from lostsales.evaluation.task import MOST_HORIZON
-from lostsales.learn.fit import DEFAULT, fit_counted, learner_of
+from lostsales.learn.fit import DEFAULT, fit_in_shop_units, learner_of
 from lostsales.learn.learner import Learner
 from lostsales.policy.policy import SavedPolicy
 
@@ -197,7 +197,7 @@ def _tested(
     found = BackTestWindow(spelled(first), spelled(last), len(window))
     learning, claiming, judging = stages(progress, (1, 1, 1))
     try:
-        policy = fit_counted(learner, past, learning)
+        policy = fit_in_shop_units(learner, past, learning)
         length = max(int(np.median(np.bincount(window.series))), 1)
         horizon = length if length <= MOST_HORIZON else None  # longer ones in episodes of that many periods
         claim, profit_before = _gain(policy, past, horizon, seed, quick, claiming)

@@ -22,7 +22,7 @@ from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, a
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
 from lostsales.evaluation.usable_policy import check_horizon
-from lostsales.learn.fit import fit_counted, learner_of
+from lostsales.learn.fit import fit_in_shop_units, learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats
 
@@ -310,7 +310,7 @@ def _folds(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
 
 def _cross_fit(learner: Learner, log: SalesLog, folds: list[Fold], progress: Progress) -> CrossFittedPolicy:
     """One policy a fold, fitted without it."""
-    policies = in_parallel(lambda fold: fit_counted(learner, without(log, fold.held_out)), folds, progress)
+    policies = in_parallel(lambda fold: fit_in_shop_units(learner, without(log, fold.held_out)), folds, progress)
     return CrossFittedPolicy(
         tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
     )

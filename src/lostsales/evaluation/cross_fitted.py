@@ -8,10 +8,11 @@ import numpy as np
 from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.evaluation.usable_policy import as_replayed
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
+from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.view import Action, View
 from lostsales.types import Ints
 
@@ -43,10 +44,6 @@ class CrossFittedPolicy(PolicyBase):
         """Their horizon."""
         return self.policies[0].horizon
 
-    def replayed_on(self, log: SalesLog) -> "CrossFittedPolicy":  # type: ignore[override]  # is not saved
-        """Replace every policy by its form for replays."""
-        return replace(self, policies=tuple(as_replayed(policy, log) for policy in self.policies))
-
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Every policy decides for its own series."""
         price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
@@ -73,3 +70,14 @@ class CrossFittedPolicy(PolicyBase):
             own = np.array([self.of_series.get(str(name), -1) for name in names])[at.reshape(-1)]
             which = np.where(own >= 0, own, which)
         return [(self.policies[each], np.flatnonzero(which == each)) for each in np.unique(which)]
+
+
+def as_replayed(policy: Policy, log: SalesLog) -> Policy:
+    """Policy for replays of a log, at the mean level of its demand where the policy follows that level."""
+    if isinstance(policy, InShopUnits):
+        return policy.replayed_on(log)
+    if isinstance(policy, ChosenProducts):
+        return as_replayed(policy.policy, log)  # the choice of products does not change decisions
+    if isinstance(policy, CrossFittedPolicy):
+        return replace(policy, policies=tuple(as_replayed(each, log) for each in policy.policies))
+    return policy

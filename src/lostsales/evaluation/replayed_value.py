@@ -12,15 +12,13 @@ import numpy as np
 from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
-from lostsales.data.units import in_units
 from lostsales.errors import LostSalesError, warn
 from lostsales.evaluation.replayed_market import ReplayedMarket
-from lostsales.learn.baselines.in_own_units import InOwnUnits
-from lostsales.learn.cfqi.policy import q_functions, q_policy
+from lostsales.learn.cfqi.policy import QPolicy, q_functions, q_policy
 from lostsales.learn.cfqi.value_function import ValueFunction
-from lostsales.policy.in_units import InUnits
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rollout import play
+from lostsales.policy.shop_units import InShopUnits
 from lostsales.types import Floats
 
 EPISODES = 200
@@ -57,28 +55,25 @@ def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> Sa
     ('Q', 'replayed episodes')
 
     """
-    if isinstance(policy, InUnits):
-        counts = in_units(log, policy.unit, policy.own)
-        return replace(policy, policy=with_replayed_value(policy.policy, counts, seed))
     learned = q_policy(policy)
     if learned is None or not q_functions(policy):
         return policy
     try:
+        asked, rows = policy.counted(log) if isinstance(policy, InShopUnits) else (policy, log)
         with single_threaded():
-            valued = replace(learned, value=replayed_value(policy, log, seed))
-        return replace(policy, policy=valued) if isinstance(policy, InOwnUnits) else valued
+            valued = replace(learned, value=replayed_value(asked, learned, rows, seed))
+        return replace(policy, policy=valued) if isinstance(policy, InShopUnits) else valued
     except LostSalesError as error:
         warn(f"the value of a decision is Q, as no episodes can be replayed: {error}")
         return policy
 
 
-def replayed_value(policy: SavedPolicy, log: SalesLog, seed: int) -> ValueFunction:
+def replayed_value(policy: SavedPolicy, learned: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
     """Roll a policy out from states of the log, and regress its returns on the states that it visits.
 
     A return is the discounted profit of the periods that are replayed, and beyond them the mean profit for ever.
     """
-    market, problem, learned = ReplayedMarket.of(log, EPISODES, seed), log.problem, q_policy(policy)
-    assert learned is not None  # or there were no Q to replace
+    market, problem = ReplayedMarket.of(log, EPISODES, seed), log.problem
     ahead = np.ceil(np.log(BEYOND) / np.log(max(problem.discount, BEYOND)))
     periods = SAMPLED + int(np.clip(ahead, LEAST_AHEAD, MOST_AHEAD))
     rng, costs = np.random.default_rng(seed), market.log.costs
@@ -88,7 +83,10 @@ def replayed_value(policy: SavedPolicy, log: SalesLog, seed: int) -> ValueFuncti
         view, outcome = step.view, step.outcome
         own = costs.at(market.log_rows)
         earned = period_profit(*step.action, outcome.sales, outcome.lost, outcome.leftover, own)
-        inside, money = policy.inside(view) if isinstance(policy, InOwnUnits) else (view, np.ones(EPISODES))
+        inside, money = view, np.ones(EPISODES)
+        if isinstance(policy, InShopUnits):
+            rows = policy.rows(view)
+            inside, money = policy.inside(view, rows), rows.scale * rows.usual_price
         profit[view.period] = earned / money
         if view.period < SAMPLED:
             states.append(learned.state(inside))

@@ -6,10 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from lostsales.data.progress import Progress
+from lostsales.evaluation.cross_fitted import as_replayed
 from lostsales.evaluation.log_decisions import decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
-from lostsales.evaluation.usable_policy import as_replayed, check_policy
+from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 

@@ -1,7 +1,5 @@
 """Check that a policy can be asked about the rows of a log."""
 
-from typing import cast
-
 from lostsales.data.log import SalesLog
 from lostsales.data.settings import MOST_NUMBER
 from lostsales.errors import LostSalesError, SettingError
@@ -26,12 +24,6 @@ def check_policy(policy: Policy, log: SalesLog, horizon: int | None, start_stock
     if start_stock is not None and not 0 <= start_stock <= (MOST_NUMBER if capacity is None else capacity):
         most = f"{MOST_NUMBER:g}" if capacity is None else f"the capacity of {capacity:g}"
         raise SettingError(f"the stock to start with must lie between 0 and {most}, but {start_stock:g} came")
-
-
-def as_replayed(policy: Policy, log: SalesLog) -> Policy:
-    """Form of a policy for replays of a log; the policy itself if it has no other."""
-    replayed_on = getattr(policy, "replayed_on", None)
-    return policy if replayed_on is None else cast(Policy, replayed_on(log))
 
 
 def check_horizon(horizon: int | None) -> None:

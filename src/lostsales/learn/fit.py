@@ -3,20 +3,26 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from pydantic_core import PydanticSerializationError
 
-from lostsales.data.log import SalesLog
+from lostsales.data.ladders import Ladders
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
+from lostsales.data.product_table import ProductTable
 from lostsales.data.progress import Progress
+from lostsales.data.relative import in_units, names_quantities, problem_in_units, relative_log, settings_in_units
+from lostsales.data.seen_range import is_limited, one_price_warning
 from lostsales.data.settings import checked_json
-from lostsales.data.units import in_units, own_units, problem_in_units, unit_of
+from lostsales.data.units import unit_of, whole_units
 from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import LEARNERS, Learner
-from lostsales.policy.in_units import InUnits
-from lostsales.policy.own_range import one_price_warning
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import LearnedBy, learned_by, log_digest, with_provenance
+from lostsales.policy.rules import Rules
+from lostsales.policy.shop_units import InShopUnits, ShopGrid
+from lostsales.types import Floats
 
 DEFAULT = "planner"
 KEEPS_PRICE = (
@@ -67,22 +73,85 @@ def fit(
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
     learner = learner_of(method, settings)
-    policy = with_provenance(fit_counted(learner, log, progress), _provenance(learner, log))
+    policy = with_provenance(fit_in_shop_units(learner, log, progress), _provenance(learner, log))
     if learner.sets_prices and (text := one_price_warning(log, learner.rules.over(log.problem.rules))):
         warn(text)
     return policy
 
 
-def fit_counted(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
-    """Fit a learner to the counts of a log, so that what it learns does not depend on the unit of quantity."""
-    unit = unit_of(log)
-    # A quantity in the problem or in the rules is one of the whole shop: products then count in its unit only.
-    names_quantities = problem_in_units(log.problem, 2.0) != log.problem or learner.in_units(2.0) != learner
-    own = {} if names_quantities else own_units(log if unit == 1 else in_units(log, unit))
-    if unit == 1 and not own:
-        return _fit(learner, log, progress)
-    policy = _fit(learner.in_units(unit), in_units(log, unit, own), progress)
-    return InUnits(policy, problem_in_units(policy.problem, 1 / unit), unit, own)
+def fit_in_shop_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
+    """Fit a learner to relative rows, so that the result does not depend on units, and answer in those of the shop.
+
+    Quantities of the whole shop, in its problem or in rules, allow one unit for all products only.
+    """
+    shop = log.decisions("fit")
+    shop_unit = unit_of(shop)
+    counts = in_units(shop, shop_unit)
+    own = names_quantities(shop.problem, learner)
+    units = shop_unit * (np.ones(len(shop.products)) if own else whole_units(counts))
+    counts = _with_tested_prices(learner, in_units(shop, shop_unit, units))
+    counted = settings_in_units(learner, shop_unit)
+    if learner.models_products:
+        policy = counted.fit(counts, progress)
+        found = _in_shop_units(policy, shop, shop_unit, units)
+    else:
+        found = _fit_relative(counted, counts, shop, shop_unit, units, progress)
+    if counts.keeps_price and (found.may_recommend is None or len(found.may_recommend.prices) == 1):
+        warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same
+    return found
+
+
+def _in_shop_units(policy: SavedPolicy, shop: DecisionLog, shop_unit: float, units: Floats) -> SavedPolicy:
+    """Policy that was learned from counts, for a shop that writes its quantities otherwise."""
+    if (units == 1).all():
+        return policy
+    table = ProductTable.of(in_units(shop, shop_unit, units)).times(shop_unit, units).without_scale()
+    problem, usual = problem_in_units(policy.problem, 1 / shop_unit), policy.usual_demand * shop_unit
+    if isinstance(policy, InShopUnits):  # which follows a level
+        return replace(policy, problem=problem, products=table, usual_demand=usual)
+    return InShopUnits(policy, problem, table, usual)
+
+
+def _fit_relative(
+    learner: Learner, counts: DecisionLog, shop: DecisionLog, shop_unit: float, units: Floats, progress: Progress | None
+) -> SavedPolicy:
+    """Fit a learner with one grid of prices and orders for all products to the relative log, where these differ."""
+    rules = learner.rules.over(counts.problem.rules).of_log(counts)
+    grid = Ladders.of(counts, rules).coarse()
+    relative = _relative_grid(counts, rules, grid)
+    if not (relative.relative or is_limited(counts)):
+        return _in_shop_units(learner.fit(counts, progress), shop, shop_unit, units)
+    counted = ProductTable.of(counts, rules)
+    # A setting in quantities of any product is one of the smallest scale.
+    inner = settings_in_units(learner, float(counted.scale.min())).model_copy(update={"rules": Rules()})
+    policy = inner.fit(relative_log(counts, counted, relative, rules), progress)
+    observed = counts.sales[~counts.censored]
+    usual = float(np.median(observed if len(observed) else counts.sales)) * shop_unit
+    return InShopUnits(
+        policy,
+        shop.problem,
+        counted.times(shop_unit, units),
+        usual,
+        ShopGrid(grid, rules, float(counts.costs.mean().order)).in_units(1 / shop_unit),
+    )
+
+
+def _relative_grid(log: DecisionLog, rules: Rules, grid: Ladders) -> Ladders:
+    """Grid relative to each product, also where the problem lists prices or orders for all."""
+    problem = log.problem.model_copy(update={"prices": None, "orders": None})
+    free = rules.model_copy(update={"price_ladder": None})
+    found = Ladders.of(replace(log, problem=problem), free).coarse()
+    prices = found.prices if found.relative_prices else grid.prices
+    orders = found.orders if found.relative_orders else grid.orders
+    return replace(found, prices=prices, orders=orders)
+
+
+def _with_tested_prices(learner: Learner, log: DecisionLog) -> DecisionLog:
+    """Log that keeps its usual price where the audit finds that prices had hidden causes."""
+    if not learner.sets_prices or learner.pricing != "tested":
+        return log
+    with single_threaded():
+        return replace(log, keeps_price=audit_behaviour(log).is_hidden)
 
 
 def _provenance(learner: Learner, log: SalesLog) -> LearnedBy | None:
@@ -106,24 +175,6 @@ def learner_again(policy: object, log: SalesLog) -> tuple[Learner | None, str]:
         return checked_json(LEARNERS.get(found.method), found.settings, f"method {found.method}"), ""
     except SettingError as error:
         return None, f"this version cannot read its settings ({error})"
-
-
-def _fit(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
-    if learner.sets_prices and learner.pricing == "tested" and not log.demand_only:
-        with single_threaded():
-            log = replace(log, keeps_price=audit_behaviour(log).is_hidden)
-    policy = _fit_to_series(learner, log, progress)
-    if log.keeps_price and (policy.may_recommend is None or len(policy.may_recommend.prices) == 1):
-        warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same
-    return policy
-
-
-def _fit_to_series(learner: Learner, log: SalesLog, progress: Progress | None) -> SavedPolicy:
-    if not learner.one_ladder:
-        return learner.fit_at_level(log, progress)
-    from lostsales.learn.baselines.in_own_units import fit_in_own_units
-
-    return fit_in_own_units(learner, log, progress)
 
 
 def learner_of(method: str | Learner, settings: dict[str, Any]) -> Learner:

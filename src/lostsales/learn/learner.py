@@ -1,4 +1,4 @@
-"""What a learner is: its settings, and how it learns a policy from a log."""
+"""The base class of learners: settings, and `fit` from a log to a policy."""
 
 from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field
 
 from lostsales.data.budget import Cost
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.settings import StrictSettings
 from lostsales.policy.policy import SavedPolicy
@@ -42,7 +42,8 @@ class Learner(StrictSettings):
     method: ClassVar[str]
     quick_settings: ClassVar[dict[str, Any]] = {}  # of `quick`
     sets_prices: ClassVar[bool] = True  # by their effect in the log, so that `fit` tests how they were set
-    one_ladder: ClassVar[bool] = False  # one ladder for all series: where these differ, it sees shares of each
+    # It models each product by its name: `fit` hands it the counts of the shop, and others the relative log.
+    models_products: ClassVar[bool] = False
 
     iterations: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Iterations of the learner (K); its own rule unless given, unused where it does not iterate."
@@ -54,10 +55,6 @@ class Learner(StrictSettings):
         "not show (`tested`), or price all the same (`free`).",
     )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="The same seed gives the same policy.")
-
-    def in_units(self, unit: float) -> Self:
-        """The same settings for a log whose quantities are counted in a unit."""
-        return self.model_copy(update={"rules": self.rules.in_units(unit)})
 
     def quick(self) -> Self:
         """The same with quicker settings where none were given: enough for a first look."""
@@ -76,12 +73,8 @@ class Learner(StrictSettings):
         """Rows of a log that are learned from, for a learner that says so."""
         return {}
 
-    def fit_at_level(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
-        """`fit`; a learner that knows of levels of demand that move, follows them here."""
-        return self.fit(log, progress)
-
     @abstractmethod
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> SavedPolicy:
         """Learn a policy from a log."""
 
 

@@ -1,11 +1,11 @@
-"""A log as every learner takes it: censored runs, ladders of actions, rules, and the problem that a policy keeps."""
+"""A log as learners take it: censored runs, candidate prices and orders, rules, and the problem of the policy."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs
 from lostsales.errors import LostSalesError
@@ -17,7 +17,7 @@ from lostsales.policy.rules import Rules
 class TrainingData:
     """A log with stock, orders, costs and enough usable rows."""
 
-    log: SalesLog
+    log: DecisionLog
     runs: Runs
     rules: Rules  # the learner's, and for what these leave open the problem's
     ladders: Ladders  # relative where series differ
@@ -33,29 +33,29 @@ class TrainingData:
         a_coordinate: float = 0.0,
     ) -> "TrainingData":
         """Refuse a log without stock, orders or costs, or with fewer than `least_rows` usable rows at depth 0."""
-        log.decisions("fit")
+        log = log.decisions("fit")
         runs = find_runs(log, max_depth, pool=pool, a_coordinate=a_coordinate)
         rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
         if rows < least_rows:
             wanted = f"fit needs at least {least_rows} rows that follow a known demand and have a next row"
             raise LostSalesError(f"{wanted}, but there are {rows}")
         rules = rules.over(log.problem.rules).of_log(log)
-        return cls(log, runs, rules, candidates(log, rules))
+        return cls(log, runs, rules, Ladders.of(log, rules))
 
     def with_all_prices(self) -> "TrainingData":
         """Every price of the grid, where the effect of prices is known although they had hidden causes."""
-        return replace(self, log=replace(self.log, keeps_price=False), ladders=Ladders.of(self.log, self.rules))
+        log = replace(self.log, keeps_price=False)
+        return replace(self, log=log, ladders=Ladders.of(log, self.rules))
 
     @property
     def shared_ladders(self) -> Ladders:
         """One ladder for all series, with few enough rungs to try every action."""
         if not self.ladders.relative:
             return self.ladders.coarse()
-        return candidates(self.log, self.rules, relative=False).coarse()
+        return Ladders.of(self.log, self.rules, relative=False).coarse()
 
     def grid_of(self, ladders: Ladders) -> ActionGrid:
         """The actions of ladders that all series share."""
-        assert self.log.costs is not None  # or the log had been refused
         return ActionGrid(ladders.prices, ladders.orders, room_of(self.log.problem), float(self.log.costs.mean().order))
 
     @property
@@ -77,9 +77,3 @@ class TrainingData:
     def usual_demand(self) -> float:
         """Median of the observed demands, which replaces a last demand that is missing."""
         return float(np.median(self.runs.observed.demand[self.runs.observed.is_observed]))
-
-
-def candidates(log: SalesLog, rules: Rules, relative: bool = True) -> Ladders:
-    """The prices and orders among which a learner chooses: the usual price alone where the log keeps it."""
-    ladders = Ladders.of(log, rules, relative)
-    return ladders.at_usual_price(log) if log.keeps_price else ladders

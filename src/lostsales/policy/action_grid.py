@@ -58,7 +58,7 @@ class ActionGrid:
         return Action(_entries(self.prices, price), _entries(self.orders, order))
 
     def feasible_orders(self, stock: Floats, limit: Floats | None = None) -> Ints:
-        """How many of the orders, counted from the smallest, fit on top of each stock; the smallest always may.
+        """Number of orders, counted from the smallest, that fit on top of each stock; the smallest always may.
 
         `limit` is the most that the supply lets each row order (`View.order_limit`).
 
@@ -77,7 +77,7 @@ class ActionGrid:
 
 
 def room_of(shop: Shop) -> float:
-    """What stock and order together may not exceed."""
+    """Limit that stock and order together may not exceed."""
     return np.inf if shop.capacity is None or shop.capacity_rule != "forbid" else shop.capacity
 
 
@@ -98,7 +98,7 @@ def _entries(rungs: Floats, at: Ints) -> Floats:
 
 
 def keep_largest(allowed: Bools, values: Floats) -> Bools:
-    """Of the allowed actions (rows, actions) those with the largest of the values, (actions,) or (rows, actions).
+    """Allowed actions (rows, actions) with the largest of the values, (actions,) or (rows, actions).
 
     >>> keep_largest(np.array([[True, True, False]]), np.array([1.0, 5.0, 9.0]))
     array([[False,  True, False]])

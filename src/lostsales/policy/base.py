@@ -7,7 +7,6 @@ import numpy as np
 
 from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save
@@ -53,14 +52,6 @@ class PolicyBase:
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:  # noqa: ARG002
         """None: it knows no law of demand."""
         return None
-
-    def informed(self, view: View, recent: SalesLog) -> View:  # noqa: ARG002
-        """The view as it is: recent rows tell it nothing beyond what the view holds."""
-        return view
-
-    def replayed_on(self: SavedPolicy, log: SalesLog) -> SavedPolicy:  # noqa: ARG002
-        """The policy as it decides where the periods of a log are replayed: as it is."""
-        return self
 
     def summary(self) -> dict[str, Any]:
         """Nothing."""

@@ -6,16 +6,14 @@ from typing import Annotated, Any
 import numpy as np
 
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
-from lostsales.policy.expected import Expected
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import learned_by, with_provenance
-from lostsales.policy.view import Action, View
+from lostsales.policy.view import View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import texts
-from lostsales.types import Array, Floats
+from lostsales.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,29 +50,17 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
 
     @property
     def usual_demand(self) -> float:
-        """That of the policy inside."""
+        """Usual demand of the policy inside."""
         return self.policy.usual_demand
 
     @property
     def may_recommend(self) -> Ladders | None:
-        """What the policy inside may recommend."""
+        """Grid of the policy inside."""
         return self.policy.may_recommend
 
     def summary(self) -> dict[str, Any]:
-        """That of the policy inside, and the products that it should decide for."""
+        """Summary of the policy inside, and the products that it should decide for."""
         return self.policy.summary() | {"products": self.products.tolist()}
-
-    def informed(self, view: View, recent: SalesLog) -> View:
-        """What recent rows tell the policy inside."""
-        return self.policy.informed(view, recent)
-
-    def replayed_on(self, log: SalesLog) -> "ChosenProducts":
-        """With the policy inside as it is replayed."""
-        return replace(self, policy=self.policy.replayed_on(log))
-
-    def decide(self, view: View, rng: np.random.Generator) -> Action:
-        """Price and order of every product."""
-        return self.policy.decide(view, rng)
 
     def explain(self, view: View) -> Decision:
         """The decision of the policy inside, with products that were not chosen marked."""
@@ -82,11 +68,3 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
         if view.names is None:
             return found
         return replace(found, not_chosen=~np.isin(view.names.astype(str), self.products.astype(str)))
-
-    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
-        """What the policy inside expects."""
-        return self.policy.expect(view, action, unit_cost)
-
-    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
-        """What the policy inside holds possible."""
-        return self.policy.demand_atoms(view, price)

@@ -193,7 +193,7 @@ class Scope:
         return total + sum(scope.sizes[name] for scope, name in named)
 
     def fits(self, dim: str | int, size: int) -> bool:
-        """Whether a size fits a dimension; the first that meets a new name gives it its size."""
+        """True where a size fits a dimension; the first that meets a new name gives it its size."""
         if dim == "?":
             return True
         total, named = self._terms(dim)

@@ -1,4 +1,4 @@
-"""What is known of the next period: the calendar, and features that are given with rows of later periods in today."""
+"""Knowledge of the next period: the calendar, and features given with rows of later periods in today."""
 
 import numpy as np
 

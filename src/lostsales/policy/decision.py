@@ -13,7 +13,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What is decided for each row, and why; every array is (rows,)."""
+    """Decision for each row, and its reasons; every array is (rows,)."""
 
     price: Floats
     order: Floats
@@ -32,6 +32,7 @@ class Decision:
     unseen: Bools | None = None  # a price or order that the series never had; None where series are alike
     untried: Bools | None = None  # one price or one order was tried near the history; None where that is not asked
     never_ordered: Bools | None = None  # the log has no order of the series; None where series are alike
+    in_money: bool = True  # value, penalty and advantage are money; False where they are probabilities
     reasons: Callable[[], dict[str, Array]] = dict  # columns of words on what drove the decision, worked out when asked
 
     @classmethod

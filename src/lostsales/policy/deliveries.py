@@ -29,12 +29,12 @@ class Pipeline:
 
     @property
     def seen(self) -> Floats | None:
-        """As a `View` shows it."""
+        """Pipeline as a `View` shows it."""
         return self.units if self.units.shape[1] else None
 
 
 def deliver(pipeline: Pipeline, order_t: Floats, shop: Shop, rng: np.random.Generator) -> tuple[Floats, Pipeline]:
-    """What arrives in a period, (series,), and the pipeline that the next period opens with.
+    """Arrivals of a period, (series,), and the pipeline that the next period opens with.
 
     An order that has waited a periods and is not lost arrives with the chance `LeadTimes.hazards[a]`, a from 1 (in the
     period in which it is placed) on. Orders that may cross have draws of their own; of those that may not, all that

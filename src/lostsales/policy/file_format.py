@@ -150,7 +150,7 @@ def load(path: str | Path) -> SavedPolicy:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[None]:
-    """What reading a damaged file raises becomes one error."""
+    """Turn what reading a damaged file raises into one error."""
     try:
         yield
     except LostSalesError:
@@ -161,7 +161,7 @@ def _whole(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _usable(path: str | Path) -> Iterator[None]:
-    """What a file says that is whole and yet no policy becomes one error with its name."""
+    """Turn the contents of a file that is whole and yet no policy into one error with its name."""
     try:
         yield
     except LostSalesError as error:

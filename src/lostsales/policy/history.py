@@ -113,7 +113,7 @@ def limits_of_rows(log: SalesLog, rows: Ints) -> Floats | None:
 
 
 def supply_columns(problem: Problem) -> int:
-    """How many columns of a history block tell of the pipeline and the order days."""
+    """Number of columns of a history block that describe the pipeline and the order days."""
     return problem.pipeline_length + (problem.supply.order_cycle is not None)
 
 
@@ -142,14 +142,14 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
 
 
 def recent_demand(log: SalesLog, runs: Runs, series: Ints, end: Ints) -> RecentDemand:
-    """What series of a log had shown before the rows `end`, also before a hole in their periods."""
+    """Demand that products of a log had shown before the rows `end`, also before a gap in their periods."""
     begins = np.r_[True, log.names[1:] != log.names[:-1]]
     first = log.starts[np.maximum.accumulate(np.where(begins, np.arange(len(log.names)), 0))]
     return RecentDemand(runs.observed.least, ~runs.observed.is_observed, first[series], end, log.period)
 
 
 def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
-    """What a retailer saw of the period before each row: its demand where it is observed, else its sales, (rows,)."""
+    """Observation of the period before each row: its demand where it is observed, else its sales, (rows,)."""
     before = np.maximum(rows - 1, 0)
     seen = np.where(runs.observed.is_observed[before], runs.observed.demand[before], log.sales[before])
     return np.where(rows > log.starts[log.series[rows]], seen, log.last_sales[log.series[rows]])

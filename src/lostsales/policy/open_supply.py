@@ -1,4 +1,4 @@
-"""What is on the way when the day opens: as today's rows say, or as recent orders and receipts tell."""
+"""Orders on the way when the day opens: by today's rows, or by recent orders and receipts."""
 
 from dataclasses import dataclass, field, replace
 
@@ -38,7 +38,7 @@ class OpenSupply:
     def after(
         self, log: SalesLog, last_row: Ints, stock: Floats, findings: Findings, columns: tuple[str, ...]
     ) -> "OpenSupply":
-        """With recent rows, a log of these columns: what they tell is used, or compared with what is given."""
+        """Supply after recent rows, a log of these columns: their pipeline is used, or compared with a given one."""
         length = self.problem.pipeline_length
         if not length:
             return self
@@ -78,7 +78,7 @@ def _moment(period: np.generic) -> str:
 
 
 def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeline: bool) -> Floats:
-    """What recent rows tell of the pipeline, (rows, length); NaN where they do not reach back far enough."""
+    """Pipeline by recent rows, (rows, length); NaN where they do not reach back far enough."""
     ends = np.r_[log.starts[1:], len(log)] - 1
     opening = np.asarray(log.stock)[ends].copy()
     has = last_row >= 0

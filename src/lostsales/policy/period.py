@@ -20,7 +20,7 @@ from lostsales.types import Array, Bools, Floats
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a decision and a demand lead to; every array has one entry a series."""
+    """Outcome of a decision and a demand; every array has one entry a series."""
 
     demand: Floats  # after truncation
     sales: Floats

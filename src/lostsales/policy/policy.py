@@ -7,7 +7,6 @@ import numpy as np
 
 from lostsales.data.feature import Feature
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -37,7 +36,7 @@ class Policy(Protocol):
 
     @property
     def observes(self) -> Observes:
-        """What it must be shown: the last sales, all closed periods as a retailer saw them, or true demand."""
+        """Information that it needs: the last sales, all closed periods as a retailer saw them, or true demand."""
         ...
 
     @property
@@ -52,12 +51,12 @@ class Policy(Protocol):
 
     @property
     def horizon(self) -> int | None:
-        """How many periods it plans, None where it decides the same in every one."""
+        """Number of periods that it plans, None where it decides the same in every one."""
         ...
 
     @property
     def refusal(self) -> str | None:
-        """Why it cannot recommend to a shop, None where it can."""
+        """Reason why it cannot recommend to a shop, None where it can."""
         ...
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
@@ -69,7 +68,7 @@ class Policy(Protocol):
         ...
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
-        """What another action would lead to today; None where it knows no law of demand."""
+        """Expectations of another action today; None where it has no demand model."""
         ...
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
@@ -95,21 +94,13 @@ class SavedPolicy(Policy, Protocol):
         """Median observed demand of the log, for series without a last demand."""
         ...
 
-    def informed(self, view: View, recent: SalesLog) -> View:
-        """The view with what the policy learns from closed rows beyond it, such as the level of demand."""
-        ...
-
-    def replayed_on(self, log: SalesLog) -> "SavedPolicy":
-        """The policy as it decides where the periods of a log are replayed with demand by a law learned from it."""
-        ...
-
     @property
     def may_recommend(self) -> Ladders | None:
         """The prices and orders among which it chooses, None where it does not say."""
         ...
 
     def summary(self) -> dict[str, Any]:
-        """What `fit` reports of it, by name."""
+        """Facts that `fit` reports of it, by name."""
         ...
 
     def save(self, path: str | Path) -> None:

@@ -1,10 +1,11 @@
-"""What series have shown of their demand in closed periods, as far back as it is known."""
+"""Demand that series have shown in closed periods, as far back as it is known."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lostsales.data.log import SalesLog
 from lostsales.types import Array, Bools, Floats, Ints
 
 
@@ -37,6 +38,7 @@ class RecentDemand:
     period: Array | None = None  # (rows,) dates or numbers, None in a simulation
     unit: Floats | float = 1.0  # in which quantities are counted, one or (series,)
     memo: dict[Any, Any] | None = None  # of a roll-out: what a policy keeps of these series for its next period
+    log: SalesLog | None = None  # the closed rows themselves in an open day, in the units of the shop
 
     def take(self, rows: Ints) -> "RecentDemand":
         """Some of the series."""

@@ -50,7 +50,7 @@ class RecentRows:
 
     @cached_property
     def shortest_step(self) -> int:
-        """Between two rows of a series."""
+        """Shortest step between two rows of a series."""
         steps = np.diff(self.log.period)[self.log.has_next[:-1]].astype(np.int64)
         return int(steps.min(initial=np.iinfo(np.int64).max))
 
@@ -70,7 +70,7 @@ class RecentRows:
 
     @cached_property
     def _idle_share(self) -> float:
-        """Of rows in which nothing was sold and nothing arrived."""
+        """Share of rows in which nothing was sold and nothing arrived."""
         idle = np.count_nonzero((self.log.sales == 0) & (self._arrived == 0)) + 1
         return idle / (len(self.log) + 2)
 
@@ -96,13 +96,13 @@ class RecentRows:
         return closed_by_stock(log.period[rows], follows, self._idle_share)
 
     def demand(self, last_row: Ints) -> RecentDemand:
-        """What the series of these rows, the last of each, have shown; nothing where there is none (-1)."""
+        """Demand shown by the series of these rows, the last of each; none where there is no row (-1)."""
         at = np.maximum(last_row, 0)
         found = recent_demand(self.log, self.runs, self.log.series[at], at + 1)
-        return replace(found, end=np.where(last_row >= 0, found.end, found.first))
+        return replace(found, end=np.where(last_row >= 0, found.end, found.first), log=self.log)
 
     def rows_until(self, rows: Ints) -> Ints:
-        """How many rows their series have up to these, since the last hole, (rows,)."""
+        """Number of rows of a series up to these, since the last gap, (rows,)."""
         return np.asarray(rows - self.log.starts[self.log.series[rows]] + 1)
 
     def before_first(self, usual_demand: float) -> Floats:

@@ -1,6 +1,6 @@
 """Recommendations: tables of recent and open rows in, a table of decisions out."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +97,7 @@ def open_day(policy: SavedPolicy, recent: Any, today: Any, *, repeats: bool = Fa
     if recent is not None and not isinstance(recent, RecentRows):
         table = open_table(recent)
         recent = RecentRows.read(problem, table) if table.rows else None
-    day = read_open_day(problem, recent, open_table(today), policy.usual_demand, repeats=repeats)
-    return day if recent is None else replace(day, view=policy.informed(day.view, recent.log))
+    return read_open_day(problem, recent, open_table(today), policy.usual_demand, repeats=repeats)
 
 
 def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> Recommendation:
@@ -136,7 +135,7 @@ def _check_usable(decision: Decision) -> None:
 
 
 def decision_flags(decision: Decision) -> dict[str, Bools]:
-    """What to beware of in each row of a decision, by its text."""
+    """Warnings about each row of a decision, by their text."""
     flags = {BEYOND: decision.beyond, OUTSIDE: decision.outside, UNSAFE: decision.unsafe}
     some = {
         UNKNOWN_SERIES: decision.unknown_series,

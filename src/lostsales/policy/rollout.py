@@ -18,7 +18,7 @@ from lostsales.types import Array, Floats, Ints, exceeds
 
 
 class Opening(NamedTuple):
-    """How the series start: features and stock of the first period, and the demand before it."""
+    """Start of the series: features and stock of the first period, and the demand before it."""
 
     features: Features
     stock: Floats

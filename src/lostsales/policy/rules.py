@@ -26,7 +26,7 @@ class MaskQuery:
 
 
 class Rules(BusinessRules):
-    """What a retailer will not do, on top of the grid of prices and orders.
+    """Business rules: limits on actions, on top of the grid of prices and orders.
 
     An action that the rules forbid is never in the maximum of a target nor a recommendation.
 
@@ -87,7 +87,7 @@ class Rules(BusinessRules):
         return self.of_names(names, {name: texts[rows] for name, texts in given.items()})
 
     def multiples(self, view: View, shown: Floats) -> Floats:
-        """What the orders of the rows of a view come in, (rows,): as the rules say, else as the log has shown."""
+        """Multiples of the orders of the rows of a view, (rows,): those of the rules, else those that the log shows."""
         said = self.of_view(view).multiple
         return shown if said is None else np.where(np.isnan(said), shown, said)
 
@@ -165,7 +165,7 @@ class Rules(BusinessRules):
         return may
 
     def _greatest_changes(self, last_price: Floats) -> list[Floats]:
-        """By how much the price of each row may move, (rows,), for each such rule."""
+        """Largest change of the price of each row, (rows,), for each such rule."""
         found = []
         if self.greatest_price_change is not None:
             found.append(np.broadcast_to(np.asarray(self.greatest_price_change), last_price.shape))
@@ -226,7 +226,7 @@ def _resolved(rules: OwnRules, log: SalesLog) -> OwnRules:
             raise SettingError(f"where of [[rules.own]] names {key} {absent[0]!r}, which no row of the log has")
         meant &= np.isin(known.astype(str), values)
     later = {} if "series" in rules.where else rules.where
-    names = tuple(np.unique(log.names[meant].astype(str)).tolist())
+    names = tuple(sorted(set(log.names[meant].astype(str).tolist())))
     return rules.model_copy(update={"where": {"series": names} | later})
 
 
@@ -239,7 +239,7 @@ def _has(rules: OwnRules, attributes: dict[str, Array], rows: int) -> Bools:
 
 
 def _is_one_of(values: Floats, options: tuple[float, ...]) -> Bools:
-    """Whether each value is one of some options."""
+    """True where a value is one of some options."""
     if not options:
         return np.zeros(values.shape, dtype=bool)
     rising = np.unique(options)

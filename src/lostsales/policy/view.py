@@ -77,7 +77,6 @@ class View:
     # lead times vary; it was ordered (columns - k) periods ago. None where there are no columns.
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
-    level: Floats | None = None  # (series,) of demand now, relative to the usual one; None where it is not followed
     coming: Features | None = None  # features of the next period, NaN where they are not known yet
     recent: RecentDemand | None = None  # what each series has shown before, where history is observed
     dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
@@ -97,7 +96,7 @@ class View:
         return self.past[-1].action.price if self.past else np.full(len(self.stock), np.nan)
 
     def censoring_level(self, back: int, problem: Problem) -> Floats:
-        """Up to which demand showed in the period so far back, (series,): what was available, or the sales.
+        """Level up to which demand showed in the period so far back, (series,): what was available, or the sales.
 
         Where units were left over, a stock-out lasted for part of the period, and demand was at least the sales.
         """
@@ -132,7 +131,6 @@ class View:
             names=None if self.names is None else self.names[rows],
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
-            level=None if self.level is None else self.level[rows],
             coming=None if self.coming is None else tuple(each[rows] for each in self.coming),
             recent=None if self.recent is None else self.recent.take(rows),
             dates=None if self.dates is None else self.dates[rows],

@@ -3,36 +3,53 @@
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
 
+import numpy as np
+
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.expected import Expected
 from lostsales.policy.policy import Observes, Policy
+from lostsales.policy.view import Action, View
 from lostsales.saved_fields import SOME_POLICY
+from lostsales.types import Floats
 
 Inside = TypeVar("Inside", bound=Policy)
 
 
 @dataclass(frozen=True, eq=False)
 class PolicyWrapper(PolicyBase, Generic[Inside]):
-    """Observes, asks for and plans what the policy inside does."""
+    """Policy that does what the policy inside does, but for the methods that a subclass changes."""
 
     policy: Annotated[Inside, SOME_POLICY]
 
     @property
     def observes(self) -> Observes:
-        """What the policy inside observes."""
+        """Information that the policy inside needs."""
         return self.policy.observes
 
     @property
     def asks(self) -> tuple[Feature, ...]:
-        """What the policy inside asks for."""
+        """Features that the policy inside asks for."""
         return self.policy.asks
 
     @property
     def horizon(self) -> int | None:
-        """That of the policy inside."""
+        """Number of periods that the policy inside plans."""
         return self.policy.horizon
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every product by the policy inside."""
+        return self.policy.decide(view, rng)
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """Expectations of the policy inside."""
+        return self.policy.expect(view, action, unit_cost)
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """Equally likely demands by the policy inside."""
+        return self.policy.demand_atoms(view, price)
 
     def validate(self: Policy) -> None:
         """Raise where a file says that the policy inside was made for another kind of shop."""

@@ -34,7 +34,7 @@ def made() -> Path:
     folder = Path(mkdtemp(prefix="lostsales-desk-"))
     log = small_log("released", episodes=6, horizon=20)
     write_log(log, folder / "log.parquet")
-    Planner(draws=1).fit(log).save(folder / "planner")
+    Planner(draws=1).plan(log).save(folder / "planner")
     BaseStock().fit(log).save(folder / "rule")
     return folder
 

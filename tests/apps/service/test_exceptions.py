@@ -18,7 +18,7 @@ from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import Learner
 from lostsales.learn.lookahead.lookahead import Lookahead
-from lostsales.learn.planner import learn as planner_learn
+from lostsales.learn.planner import planner
 from lostsales.learn.planner.planner import Planner
 from lostsales.simulation.assortment import Assortment
 from tests.apps.service.calm_shop import calm_shop, calm_table
@@ -46,7 +46,7 @@ def at_a_loss(table: pd.DataFrame, name: str) -> pd.DataFrame:
 @pytest.mark.parametrize("learner", [Lookahead(), pytest.param(PLANNER, marks=pytest.mark.slow)])
 def test_on_an_order_day_of_a_calm_shop_few_products_are_exceptions(learner: Learner) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planner_learn, "MOST_GROUPS", 2)  # forty plans with lead times take many minutes
+        patch.setattr(planner, "MOST_GROUPS", 2)  # forty plans with lead times take many minutes
         found = morning(at_a_loss(calm_table(), "product 7"), learner, calm_shop().problem)
     assert (found.order * calm_shop().unit_cost > found.demand * found.price).mean() > 0.5  # more than a day earns
     assert np.isfinite(found.profit).all()

@@ -43,7 +43,7 @@ def test_the_logs_have_the_same_parts_rows_and_runs() -> None:
 @pytest.fixture(scope="module", params=[CFQI(iterations=2), Planner(draws=1)], ids=["c-fqi", "planner"])
 def policies(request: pytest.FixtureRequest) -> list[SavedPolicy]:
     learner: Learner = request.param
-    return [learner.fit(log) for log in logs()]
+    return [learner.fit(log.decisions("fit")) for log in logs()]
 
 
 @pytest.mark.parametrize("rows", [1, 8])

@@ -10,10 +10,10 @@ from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
+from lostsales.data.units import product_units
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute
-from lostsales.demand.survival.own_counts import OwnCounts
-from lostsales.demand.survival.series_law import moments_above, series_differ, series_units
+from lostsales.demand.survival.series_law import ProductCounts, moments_above, series_differ
 from lostsales.types import Floats
 from tests.demand.logs import COSTS
 
@@ -141,7 +141,7 @@ def test_k_copies_of_one_product_are_filled_as_series_of_one_law() -> None:
 
 def test_levels_and_dispersions_of_products_are_found() -> None:
     log, demand = assortment(5, periods=300)
-    law = OwnCounts.of(log, find_runs(log)).law(None, 0)
+    law = ProductCounts.of(log, find_runs(log)).law(None, 0)
     assert law is not None
     weekend_effect = 1 + 0.4 * 2 / 7
     np.testing.assert_allclose(np.exp(law.log_level), SIZES * weekend_effect, rtol=0.3)
@@ -152,7 +152,7 @@ def test_levels_and_dispersions_of_products_are_found() -> None:
 
 def test_the_unit_of_a_series_is_what_its_quantities_are_multiples_of() -> None:
     log, _ = assortment(6, periods=40)
-    units = series_units(scaled(scaled(log, 2, quantity=12.0), 5, quantity=0.1))
+    units = product_units(scaled(scaled(log, 2, quantity=12.0), 5, quantity=0.1))
     np.testing.assert_allclose(units[[2, 4, 5]], [12.0, 1.0, 0.1])
 
 

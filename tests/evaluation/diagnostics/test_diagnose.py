@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lostsales
+from lostsales.data.relative import in_units
 from lostsales.data.sublogs import without
-from lostsales.data.units import in_units
 from lostsales.demand.censoring.runs import iterations_rule, run_ends
 from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.prepared_log import PreparedLog
@@ -18,7 +18,7 @@ from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.fit import fit
-from lostsales.policy.in_units import InUnits
+from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.simple import BaseStockRule, Uniform
 from tests.evaluation.prepared_logs import without_model
 from tests.learn.small import scenario, small_log
@@ -110,7 +110,7 @@ def test_every_term_is_at_the_depths_of_the_policy(settings: dict[str, Any], dep
 def test_a_policy_that_counts_in_another_unit_has_the_depths_of_the_one_inside() -> None:
     log = in_units(small_log("steady", 30), 1 / 12)
     policy = fit(log, CFQI(**QUICK))
-    assert isinstance(policy, InUnits)
+    assert isinstance(policy, InShopUnits)
     prepared = without_model(log)
     assert prepared.runs.max_depth == 2
     terms = diagnose(EvaluationTask.of(policy, prepared, None, 0))

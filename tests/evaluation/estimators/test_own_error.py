@@ -118,7 +118,7 @@ def test_episodes_open_in_drawn_logs_where_they_do_in_the_log(
 
 def test_the_logged_profit_of_the_behaviour_has_no_error(prepared: PreparedLog) -> None:
     """The mean profit of a log estimates what made it without bias."""
-    behaviour = Behaviour(seed=0).fit(prepared.log)
+    behaviour = Behaviour(seed=0).fit(prepared.log.decisions("fit"))
     task = EvaluationTask.of(behaviour, prepared, None, 0)
 
     found = own_error(task, lambda drawn: float(drawn.prepared.profit.mean()))

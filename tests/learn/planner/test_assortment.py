@@ -132,7 +132,7 @@ def test_rules_of_some_products_reach_the_plan_of_their_future() -> None:
         worth.append(
             {
                 str(name): values[group]
-                for name, group in zip(policy.series.names, policy.series.group[:-1], strict=True)
+                for name, group in zip(policy.series.products.names, policy.series.group[:-1], strict=True)
             }
         )
     assert worth[1]["product 1"] < 0.95 * worth[0]["product 1"]

@@ -15,7 +15,7 @@ from tests.learn.small import small_log
 def test_the_belief_after_a_stock_out_is_the_truncated_normal_of_appendix_c() -> None:
     scenario = Scenario.load("paper")
     log, _ = simulate(scenario, episodes=30, seed=3)
-    policy = Planner(draws=1).fit(log, model=true_model(log, "paper"))
+    policy = Planner(draws=1).plan(log, model=true_model(log, "paper"))
     for stock, last, price in ((8.0, 9.0, 4.0), (4.0, 9.0, 4.5), (11.0, 12.0, 4.25)):
         before = view_of([1.0, 3.0], stock, last, 0)
         past = (ClosedPeriod(before, Action(np.array([price]), np.array([5.0]))),)
@@ -26,5 +26,5 @@ def test_the_belief_after_a_stock_out_is_the_truncated_normal_of_appendix_c() ->
 
 
 def test_the_belief_over_an_observed_demand_is_that_demand() -> None:
-    policy = Planner(draws=1, families=LINEAR).fit(small_log("paper"))
+    policy = Planner(draws=1, families=LINEAR).plan(small_log("paper"))
     assert policy.tracker.belief(view_of([1.0, 3.0], 5.0, 7.0, 0)).mean[0] == 7.0

@@ -129,7 +129,7 @@ def test_sweeps_against_time_find_the_values_of_the_chain(states: MarketStates) 
 @pytest.fixture(scope="module")
 def policy(model: DemandModel) -> PlanPolicy:
     log, _ = simulate(Scenario.load("weekday-counts"), episodes=4, seed=1)
-    return Planner(draws=1, iterations=8).fit(log, model=model)
+    return Planner(draws=1, iterations=8).plan(log, model=model)
 
 
 def test_the_order_is_for_the_demand_of_tomorrow(policy: PlanPolicy) -> None:

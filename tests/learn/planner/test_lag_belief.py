@@ -54,7 +54,7 @@ def policy() -> PlanPolicy:
         lag_weights=WEIGHTS,
         effects=type(model.law.effects).none(len(model.law.scale), 2),
     )
-    return Planner(draws=1, iterations=10).fit(log, model=replace(model, law=law))
+    return Planner(draws=1, iterations=10).plan(log.decisions("plan"), model=replace(model, law=law))
 
 
 def history(sales: list[float], stocks: list[float], depths: list[int]) -> View:

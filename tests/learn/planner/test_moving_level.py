@@ -9,14 +9,16 @@ import pytest
 
 import lostsales
 from benchmarks.moving_level import PROBLEM, written
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
+from lostsales.data.relative import at_usual_level
+from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.forecasting.level_loops import filter_levels, level_paths
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import fit_demand
-from lostsales.learn.planner.levelled_policy import LevelledPolicy
-from lostsales.learn.planner.moving_level import at_usual_level, has_quantities, moving_levels
+from lostsales.learn.planner.moving_level import has_quantities, moving_levels
 from lostsales.learn.planner.planner import Planner
-from lostsales.policy.in_units import InUnits
+from lostsales.policy.history import recent_demand
+from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.view import View
 from lostsales.types import Floats
 from tests.demand.logs import log_of_draws
@@ -25,12 +27,12 @@ from tests.learn.planner.true_law import view_of
 FAMILIES = (Family("linear", True),)
 
 
-def shop_log(level: Floats, products: int = 4, seed: int = 1) -> SalesLog:
+def shop_log(level: Floats, products: int = 4, seed: int = 1) -> DecisionLog:
     return written(level, len(level), products, seed).log
 
 
 @pytest.fixture(scope="module")
-def jumped() -> SalesLog:
+def jumped() -> DecisionLog:
     return shop_log(np.repeat([1.0, 1.5], [60, 60]))
 
 
@@ -52,7 +54,7 @@ def test_one_rate_is_the_filter_of_levels() -> None:
     assert paths[0].tolist() == [4.0, 4.0]
 
 
-def test_a_jump_is_found_and_steady_demand_is_left_alone(jumped: SalesLog) -> None:
+def test_a_jump_is_found_and_steady_demand_is_left_alone(jumped: DecisionLog) -> None:
     model = fit_demand(jumped, FAMILIES)
     found = moving_levels(jumped, model)
     assert found is not None
@@ -70,7 +72,7 @@ def test_memory_and_features_are_no_moving_level(scenario: str) -> None:
     assert moving_levels(log, fit_demand(log, FAMILIES)) is None
 
 
-def test_quantities_at_the_usual_level_hide_what_they_hid(jumped: SalesLog) -> None:
+def test_quantities_at_the_usual_level_hide_what_they_hid(jumped: DecisionLog) -> None:
     relative = np.where(jumped.period < 60, 0.8, 1.2)
     log = at_usual_level(jumped, relative)
     np.testing.assert_array_equal(log.censored, jumped.censored)
@@ -81,7 +83,7 @@ def test_quantities_at_the_usual_level_hide_what_they_hid(jumped: SalesLog) -> N
     assert log.sales[half].mean() == pytest.approx(jumped.sales[half].mean() / 0.8, rel=0.02)
 
 
-def test_levels_follow_recent_rows(jumped: SalesLog) -> None:
+def test_levels_follow_recent_rows(jumped: DecisionLog) -> None:
     found = moving_levels(jumped, fit_demand(jumped, FAMILIES))
     assert found is not None
     later = written(np.repeat([1.0, 1.5, 0.75], [60, 60, 15]), 135, 4, 1).log
@@ -90,9 +92,10 @@ def test_levels_follow_recent_rows(jumped: SalesLog) -> None:
     assert found[0].after(jumped).now() == before  # rows that were seen already count once
 
 
-def test_a_levelled_policy_decides_saves_and_loads(jumped: SalesLog, tmp_path: Path) -> None:
+def test_a_levelled_policy_decides_saves_and_loads(jumped: DecisionLog, tmp_path: Path) -> None:
     policy = lostsales.fit(jumped, Planner(draws=1, iterations=5, families=FAMILIES))
-    assert isinstance(policy, LevelledPolicy)
+    assert isinstance(policy, InShopUnits)
+    assert policy.level is not None
     assert policy.summary()["level"] == "moves"
     today = pd.DataFrame({"series": range(4), "period": 135, "stock": 0.0})
     rows = pd.concat(written(np.repeat([1.0, 1.5, 0.75], [60, 60, 15]), 135, 4, 1).rows)
@@ -104,7 +107,7 @@ def test_a_levelled_policy_decides_saves_and_loads(jumped: SalesLog, tmp_path: P
     pd.testing.assert_frame_equal(lostsales.load(tmp_path / "policy").recommend(rows, today), low)
     with pytest.warns(UserWarning, match="does not fit"):  # what it leaves open is the level
         fixed = lostsales.fit(jumped, Planner(draws=1, iterations=5, families=FAMILIES, level="fixed"))
-    assert not isinstance(fixed, LevelledPolicy | InUnits)
+    assert not isinstance(fixed, InShopUnits)
 
 
 def test_a_level_that_moves_after_the_log_is_followed_within_some_periods(tmp_path: Path) -> None:
@@ -112,7 +115,8 @@ def test_a_level_that_moves_after_the_log_is_followed_within_some_periods(tmp_pa
     log = shop_log(before, products=8)
     settings = Planner(draws=1, iterations=5, families=FAMILIES)
     policy, fixed = (lostsales.fit(log, settings.model_copy(update={"level": each})) for each in ("follow", "fixed"))
-    assert isinstance(policy, LevelledPolicy)
+    assert isinstance(policy, InShopUnits)
+    assert policy.level is not None
     rows = pd.concat(written(np.r_[before, np.full(12, 1.5)], 92, 8, 1).rows)
     today = pd.DataFrame({"series": range(8), "period": 92, "stock": 0.0})
     assert Planner().level == "follow"
@@ -128,7 +132,7 @@ def test_what_the_filter_does_by_chance_moves_no_level() -> None:
     """Demand of 1 a period: the filter strays by more than a fifth, and says so of one in a hundred rows at most."""
     rng = np.random.default_rng(5)
     demand = rng.poisson(1.0, (8, 100)).astype(float)
-    log = log_of_draws(demand, rng.integers(0, 5, demand.shape).astype(float))
+    log = log_of_draws(demand, rng.integers(0, 5, demand.shape).astype(float)).decisions("fit")
     found = moving_levels(log, fit_demand(log, FAMILIES), always=True)
     assert found is not None
     states, relative = found
@@ -144,44 +148,48 @@ def test_what_the_filter_does_by_chance_moves_no_level() -> None:
 def test_a_level_that_strayed_at_the_end_of_a_steady_log_is_usual_without_recent_rows_and_fades_in_a_hole() -> None:
     log = shop_log(np.ones(80), products=8)
     policy = lostsales.fit(log, Planner(draws=1, iterations=5, families=FAMILIES))
-    assert isinstance(policy, LevelledPolicy)
-    names = [str(name) for name in policy.states.names]
+    assert isinstance(policy, InShopUnits)
+    assert policy.level is not None
+    names = [str(name) for name in policy.level.names]
     high = shop_log(np.r_[np.ones(80), np.full(12, 1.6)], products=8)
-    strayed = replace(policy, states=policy.states.after(high))
+    strayed = replace(policy, level=policy.level.after(high))
+    assert strayed.level is not None
     nothing = np.zeros(8)
     view = View(0, (), nothing, nothing, nothing > 0, nothing.astype(np.int16), None, ())
     view = replace(view, names=np.array(names, dtype=object))
-    assert np.mean(strayed.units(strayed.informed(view, high))) > 1.25
-    assert (strayed.units(view) == 1).all()
+    recent = replace(recent_demand(high, find_runs(high), np.arange(8), high.starts), log=high)
+    assert np.mean(strayed.rows(replace(view, recent=recent)).scale) > 1.25
+    assert (strayed.rows(view).scale == 1).all()
     steady = shop_log(np.ones(2), products=8)
     later = replace(steady, period=steady.period + 300)
-    assert policy.states.step == 1
-    alone = policy.states.after(later).levels()
-    after_hole, at_once = (replace(strayed.states, step=each).after(later).levels() for each in (1, 0))
+    assert policy.level.step == 1
+    alone = policy.level.after(later).levels()
+    after_hole, at_once = (replace(strayed.level, step=each).after(later).levels() for each in (1, 0))
     np.testing.assert_allclose(after_hole, alone, rtol=0.05)
     assert (at_once / alone).mean() > 1.15
 
 
-def test_a_replay_is_at_the_mean_level_of_its_log(jumped: SalesLog) -> None:
+def test_a_replay_is_at_the_mean_level_of_its_log(jumped: DecisionLog) -> None:
     """The law of the log is that of its mean level: decided at the level of its end, a replay would order too much."""
     policy = lostsales.fit(jumped, Planner(draws=1, iterations=5, families=FAMILIES))
-    assert isinstance(policy, LevelledPolicy)
-    at_the_end, whole = policy.states.now(), policy.replayed_on(jumped)
+    assert isinstance(policy, InShopUnits)
+    assert policy.level is not None
+    at_the_end, whole = policy.level.now(), policy.replayed_on(jumped)
     assert np.mean(list(at_the_end.values())) > 1.12
     assert whole.replayed is not None
     assert np.mean(list(whole.replayed.values())) == pytest.approx(1.0, abs=0.03)
     view = view_of([], 0.0, 10.0, 0)
     highest = max(at_the_end, key=lambda name: at_the_end[name])
     view = replace(view, names=np.array([highest], dtype=object))
-    assert whole.units(view) == pytest.approx(1.0, abs=0.05)
-    assert policy.units(view) == at_the_end[highest] > 1.2
+    assert whole.rows(view).scale == pytest.approx(1.0, abs=0.05)
+    assert policy.rows(view).scale == at_the_end[highest] > 1.2
 
 
-def test_a_problem_that_names_quantities_has_one_unit_and_fit_says_so(jumped: SalesLog) -> None:
+def test_a_problem_that_names_quantities_has_one_unit_and_fit_says_so(jumped: DecisionLog) -> None:
     assert not has_quantities(PROBLEM)
     limited = PROBLEM.model_copy(update={"capacity": 60.0})
     assert has_quantities(limited)
     with pytest.warns(UserWarning, match="is not followed|does not fit") as caught:
         policy = lostsales.fit(replace(jumped, problem=limited), Planner(draws=1, iterations=3, families=FAMILIES))
     assert any("is not followed: the problem names quantities" in str(each.message) for each in caught)
-    assert not isinstance(policy, LevelledPolicy)
+    assert not isinstance(policy, InShopUnits)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from lostsales.data.problem import Problem
-from lostsales.data.units import in_units
+from lostsales.data.relative import in_units
 from lostsales.learn.fit import fit
 from lostsales.learn.planner.decision_loops import PricedRows, expect_demand
 from lostsales.learn.planner.latent_table import LatentTable
@@ -60,7 +60,7 @@ def test_demand_that_is_even_between_a_half_and_four_and_a_half(
 def true_policy(episodes: int) -> PlanPolicy:
     """A plan that knows the law of `steady`."""
     log, _ = simulate(Scenario.load("steady"), episodes=episodes, seed=3)
-    return Planner(draws=1).fit(log, model=true_model(log, "paper"))
+    return Planner(draws=1).plan(log, model=true_model(log, "paper"))
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_cover_is_what_is_on_hand_and_ordered_over_the_expected_demand(policy: P
 
 def test_with_truncated_demand_nothing_is_lost_at_the_longest_run() -> None:
     log, _ = simulate(Scenario.load("paper"), episodes=20, seed=3)
-    policy = Planner(draws=1).fit(log, model=true_model(log, "paper"))
+    policy = Planner(draws=1).plan(log, model=true_model(log, "paper"))
     belief = policy.tracker.belief(view_of([1.0, 3.0], 2.0, 9.0, 0))
     for depth, is_lost in ((2, True), (3, False)):
         found = policy.tracker.outlook(np.array([depth]), belief, np.array([4.0]), np.array([2.0]))

@@ -49,7 +49,7 @@ def poisson_model(log: SalesLog) -> DemandModel:
 
 def orders_of(policy: PlanPolicy, stock: Floats, pipeline: Floats | None) -> Floats:
     rows, no = len(stock), np.zeros(len(stock), dtype=bool)
-    names = np.full(rows, policy.series.names[0], dtype=object)
+    names = np.full(rows, policy.series.products.names[0], dtype=object)
     view = View(0, (), stock, np.full(rows, MEAN), no, no.astype(np.int16), None, (), names, None, pipeline)
     return policy.decide(view, np.random.default_rng(0)).order
 
@@ -80,7 +80,7 @@ def test_with_the_true_law_and_lead_time_2_it_costs_what_is_known_to_be_optimal(
     """6.09 (Zipkin, 2008) for a lost-sale cost of 9, mean demand 5; here by all states, without simulation."""
     monkeypatch.setattr(pipeline_grid, "MOST_STATES", most_states)
     log, _ = simulate(textbook(2, 9), episodes=5, seed=1)
-    policy = Planner(draws=1).fit(log, model=poisson_model(log))
+    policy = Planner(draws=1).plan(log, model=poisson_model(log))
     assert isinstance(policy.following, kind)
     stock, waiting = np.meshgrid(np.arange(36.0), np.arange(11.0), indexing="ij")
     order = orders_of(policy, stock.reshape(-1), waiting.reshape(-1, 1)).reshape(stock.shape)
@@ -92,11 +92,11 @@ def test_lead_time_1_by_projection_decides_as_the_plan_on_the_stock_does(monkeyp
     """Two machines that share the law only."""
     log, _ = simulate(textbook(1, 9), episodes=5, seed=1)
     model, stock = poisson_model(log), np.arange(20.0)
-    by_stock = Planner(draws=1).fit(log, model=model)
+    by_stock = Planner(draws=1).plan(log, model=model)
     assert isinstance(by_stock.following, ByStock)
     for module in ("arrivals", "pipeline_simulation", "following"):
         monkeypatch.setattr(f"lostsales.learn.planner.{module}.has_pipeline", lambda shop: True)  # noqa: ARG005
-    projected = Planner(draws=1).fit(log, model=model)
+    projected = Planner(draws=1).plan(log, model=model)
     assert isinstance(projected.following, Projected)
     difference = orders_of(projected, stock, None) - orders_of(by_stock, stock, None)
     assert np.abs(difference).max() <= 1
@@ -157,7 +157,7 @@ def test_order_days_lengthen_the_time_that_depends_on_orders_placed() -> None:
 def test_on_order_days_it_orders_for_the_days_between_and_earns_what_the_best_base_stock_does() -> None:
     weekly = textbook(2, 9, "supply.order_days=5", "orders={multiple = 1, most = 40}")
     log, _ = simulate(weekly, episodes=5, seed=1)
-    policy = Planner(draws=1).fit(log, model=poisson_model(log))
+    policy = Planner(draws=1).plan(log, model=poisson_model(log))
     played, _ = simulate(weekly, policy, episodes=20, seed=3)
     assert played.order is not None
     is_day = played.period % 5 == 0
@@ -180,7 +180,7 @@ def test_a_saved_plan_decides_the_same_and_counts_what_is_on_the_way(
 ) -> None:
     monkeypatch.setattr(pipeline_grid, "MOST_STATES", most_states)
     log, _ = simulate(textbook(3, 9), episodes=4, seed=1)
-    policy = Planner(draws=2, families=LINEAR).fit(log)
+    policy = Planner(draws=2, families=LINEAR).plan(log)
     policy.save(tmp_path / "plan.policy")
     again = lostsales.load(tmp_path / "plan.policy")
     stock = np.arange(8.0)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import lostsales
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.writing import log_columns
 from lostsales.learn.planner.following import ByPipeline, Projected
@@ -20,7 +20,7 @@ from tests.learn.planner.true_law import LINEAR
 PLANNER = Planner(draws=1, families=LINEAR)
 
 
-def shop(*supply: str, episodes: int = 4) -> tuple[Scenario, SalesLog]:
+def shop(*supply: str, episodes: int = 4) -> tuple[Scenario, DecisionLog]:
     scenario = Scenario.load("lost-sales", ("supply.lead_time=2", "orders={multiple = 1, most = 12}", *supply))
     return scenario, simulate(scenario, episodes=episodes, seed=1)[0]
 
@@ -33,7 +33,7 @@ def table_of(log: SalesLog) -> pd.DataFrame:
 def test_of_short_deliveries_more_is_ordered() -> None:
     """Half of an order comes, in time for the sales of its period: twice the demand, 5 a period, has to be ordered."""
     scenario, log = shop("supply.lead_time=0", "supply.share=0.5", "costs.lost=9", "orders={multiple = 1, most = 30}")
-    played, _ = simulate(scenario, PLANNER.fit(log), episodes=20, seed=2)
+    played, _ = simulate(scenario, PLANNER.plan(log), episodes=20, seed=2)
     assert 0.5 * played.order.mean() == pytest.approx(5, abs=0.5)
 
 
@@ -44,7 +44,7 @@ def test_capacities_are_kept_and_used(supply: tuple[str, ...]) -> None:
     found = []
     for keys in (supply, ()):
         scenario, log = shop(*keys)
-        policy = PLANNER.fit(log)
+        policy = PLANNER.plan(log)
         assert isinstance(policy.following, ByPipeline)
         played, _ = simulate(scenario, policy, episodes=20, seed=2)
         assert played.pipeline is not None

@@ -29,7 +29,7 @@ def test_with_the_true_law_the_planner_is_as_good_as_pi_star(name: str, slack: f
     """By code that the two do not share; on the same episodes, within three standard errors and the grids' error."""
     scenario = Scenario.load(name)
     log, _ = simulate(scenario, episodes=100, seed=4)
-    policy = Planner(draws=1, discount=0.97).fit(log, model=true_model(log, name))
+    policy = Planner(draws=1, discount=0.97).plan(log, model=true_model(log, name))
     best = solve_reference(scenario, "pi-star", criterion_of(scenario, 0.97, None)).policy
     ours, theirs = (_profits(scenario, each, 2000, 6) for each in (policy, best))
     gap = ours - theirs
@@ -52,13 +52,13 @@ def test_the_planner_earns_32_5_from_a_hundred_rows_of_released() -> None:
     earned = []
     for seed in (31, 32):
         log, _ = simulate(scenario, episodes=2, seed=seed)
-        earned.append(evaluate_policy(scenario, Planner(draws=1).fit(log), episodes=300, seed=5).mean_profit)
+        earned.append(evaluate_policy(scenario, Planner(draws=1).plan(log), episodes=300, seed=5).mean_profit)
     assert np.mean(earned) > 32.5
 
 
 def test_a_depth_beyond_the_log_is_decided_and_flagged() -> None:
     log = small_log("paper")
-    policy = Planner(draws=1, families=LINEAR).fit(log)
+    policy = Planner(draws=1, families=LINEAR).plan(log)
     deep = policy.learned_depth + 2
     closed = ClosedPeriod(view_of([1.0, 3.0], 3.0, 5.0, 0), Action(np.array([4.5]), np.array([3.0])))
     decision = policy.explain(view_of([1.0, 3.0], 3.0, 3.0, deep, (closed,) * deep))
@@ -70,14 +70,14 @@ def test_a_depth_beyond_the_log_is_decided_and_flagged() -> None:
 
 def test_nothing_to_decide() -> None:
     recent, today = days(small_log("paper", seed=2), 3)
-    answer = Planner(draws=1, families=LINEAR).fit(small_log("paper")).recommend(recent, today.head(0))
+    answer = Planner(draws=1, families=LINEAR).plan(small_log("paper")).recommend(recent, today.head(0))
     assert len(answer) == 0
     assert answer.columns[-1] == "price_reason"
 
 
 def test_the_safe_action_of_the_paper_is_the_highest_price_with_the_largest_order() -> None:
     log = small_log("paper")
-    policy = Planner(draws=1, families=LINEAR, safe="paper").fit(log)
+    policy = Planner(draws=1, families=LINEAR, safe="paper").plan(log)
     closed = ClosedPeriod(view_of([1.0, 3.0], 3.0, 5.0, 0), Action(np.array([4.0]), np.array([3.0])))
     deep = policy.safe_depth
     decision = policy.explain(view_of([1.0, 3.0], 3.0, 3.0, deep, (closed,) * deep))
@@ -87,8 +87,8 @@ def test_the_safe_action_of_the_paper_is_the_highest_price_with_the_largest_orde
 def test_pessimism_subtracts_a_penalty_where_the_laws_differ() -> None:
     log = small_log("released")
     recent, today = days(small_log("released", seed=2), 3)
-    neutral = Planner(draws=3, families=LINEAR).fit(log).recommend(recent, today)
-    pessimistic = Planner(draws=3, families=LINEAR, pessimism=0.8).fit(log).recommend(recent, today)
+    neutral = Planner(draws=3, families=LINEAR).plan(log).recommend(recent, today)
+    pessimistic = Planner(draws=3, families=LINEAR, pessimism=0.8).plan(log).recommend(recent, today)
     assert (neutral["penalty"] == 0).all()
     assert (pessimistic["penalty"] > 0).any()
     assert (pessimistic["value"] <= neutral["value"] + 1e-9).all()
@@ -98,7 +98,7 @@ def test_where_the_price_never_varied_no_other_price_is_recommended() -> None:
     log = small_log("released")
     same = replace(log, price=np.full(len(log), 4.0))
     with pytest.warns(UserWarning, match="the price was always 4"):
-        policy = Planner(draws=1, families=LINEAR).fit(same)
+        policy = Planner(draws=1, families=LINEAR).plan(same)
     answer = policy.recommend(*days(small_log("released", seed=2), 3))
     assert (answer["price"] == 4.0).all()
 
@@ -125,8 +125,8 @@ def test_orders_follow_the_scale_of_each_series() -> None:
         }
     )
     table = pd.DataFrame(columns | {"stockout": stockout})
-    log = lostsales.read_log(table, problem)
-    policy = Planner(families=LINEAR).fit(log)
+    log = lostsales.read_log(table, problem).decisions("plan")
+    policy = Planner(families=LINEAR).plan(log)
     assert isinstance(policy, PlanPolicy)
     today = pd.DataFrame(
         {"series": ["1-0", "8-0", "40-0"], "period": 60, "stock": 0.0, "last_sales": [6.0, 48.0, 240.0]}

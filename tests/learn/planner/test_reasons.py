@@ -76,7 +76,7 @@ def test_a_price_that_may_not_be_charged_is_not_compared_with() -> None:
 def policy() -> PlanPolicy:
     """A plan that knows the law of `steady`."""
     log = small_log("steady")
-    return Planner(draws=1).fit(log, model=true_model(log, "paper"))
+    return Planner(draws=1).plan(log, model=true_model(log, "paper"))
 
 
 def view(stock: float, last_price: float = 4.0) -> View:
@@ -98,7 +98,7 @@ def test_a_scarce_stock_raises_the_price_and_says_so(policy: PlanPolicy) -> None
 
 def test_a_stock_that_lasts_lowers_the_price_and_says_so() -> None:
     log = small_log("nonlinear", 20, seed=2)
-    learned = Planner(draws=1, families=(Family("linear", True),)).fit(log)
+    learned = Planner(draws=1, families=(Family("linear", True),)).plan(log)
     usual, plenty = (view_of([1.0, 0.0], stock, 12.0, 0) for stock in (0.0, 60.0))
     (price, _), (lowered, why) = told(learned, usual), told(learned, plenty)
     assert lowered < price
@@ -121,7 +121,7 @@ def test_a_rule_that_binds_is_named_with_the_price_without_it(policy: PlanPolicy
 
 
 def test_pessimism_that_moves_the_price_is_named() -> None:
-    cautious = Planner(draws=3, families=LINEAR, pessimism=0.9).fit(small_log("steady"))
+    cautious = Planner(draws=3, families=LINEAR, pessimism=0.9).plan(small_log("steady"))
     named = []
     for stock in np.arange(0.0, 25.0):
         decision = cautious.explain(view(stock))

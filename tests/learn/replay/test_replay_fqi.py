@@ -61,7 +61,7 @@ def test_without_memory_it_orders_up_to_the_critical_fractile_of_the_empirical_d
     ]
     best = levels[(np.mean(worth, axis=0) - ORDER_COST * levels).argmax()]
     assert (best > 15) == serves_crowds
-    policy = ReplayFQI(discount=DISCOUNT, bandwidths=()).fit(log)
+    policy = ReplayFQI(discount=DISCOUNT, bandwidths=()).fit(log.decisions("fit"))
     found = orders_of(policy, np.array([5.0, 20.0, 5.0]), np.array([0.0, 0.0, 3.0]))
     assert np.abs(found - [best, best, best - 3]).max() <= 1
 
@@ -94,7 +94,7 @@ def test_with_memory_it_decides_as_an_enumeration_of_the_empirical_transitions()
     frequency = np.array([after[~before].mean(), after[before].mean()])
     expected = enumerated_orders(frequency, low, high, lost)
     assert expected[:, 0].tolist() == [low, high]
-    policy = ReplayFQI(discount=DISCOUNT).fit(shop_log(np.where(is_high, high, low), lost))
+    policy = ReplayFQI(discount=DISCOUNT).fit(shop_log(np.where(is_high, high, low), lost).decisions("fit"))
     last, stock = (each.ravel() for each in np.meshgrid([low, high], np.arange(10.0), indexing="ij"))
     assert orders_of(policy, last, stock).reshape(2, 10).tolist() == expected[:, :10].tolist()
 

@@ -12,7 +12,7 @@ from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
 from lostsales.demand.survival.covariates import block_covariates, own_covariates
 from lostsales.demand.survival.depth_groups import Group, not_truncated
 from lostsales.demand.survival.neighbourhood import fit_neighbourhood
-from lostsales.demand.survival.own_counts import OwnCounts
+from lostsales.demand.survival.series_law import ProductCounts
 from lostsales.demand.survival.tail import Bound
 
 MOST_ROWS = 5_000  # of the test; of more rows a random sample is used
@@ -37,7 +37,7 @@ def stock_independence(log: SalesLog, runs: Runs, seed: int = 0) -> StockTest:
     """
     if log.demand_only:
         return StockTest(np.nan, np.nan, 0, "the log has no stock")
-    own = OwnCounts.of(log, runs)
+    own = ProductCounts.of(log, runs)
     log, runs = own.log, own.runs
     rows = np.flatnonzero((runs.depth == 0) & not_truncated(log, runs) & ~runs.observed.is_partial)
     if len(rows) < 2 * LEAST_ROWS or not runs.observed.is_observed[rows].any():

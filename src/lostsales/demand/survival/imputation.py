@@ -13,7 +13,7 @@ from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.depth_groups import MOST_ROWS, depth_groups
 from lostsales.demand.survival.imputers import IMPUTERS, Fill, ImputerData
 from lostsales.demand.survival.neighbourhood import MOST_SCORED, fit_neighbourhood
-from lostsales.demand.survival.own_counts import OwnCounts
+from lostsales.demand.survival.series_law import ProductCounts
 from lostsales.demand.survival.tail import Bound, Tail
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Bools, Floats, Ints
@@ -126,7 +126,7 @@ def impute(
     imputer = IMPUTERS.get(estimator)
     runs = runs or find_runs(log)
     most = _demand_max(log, runs.observed, demand_max)
-    counts_of = OwnCounts.of(log, runs)
+    counts_of = ProductCounts.of(log, runs)
     counted, runs, law = counts_of.log, counts_of.runs, counts_of.law(most, seed)
     observed = runs.observed
     tail = tail or ("to_max" if law is None else "exponential")

@@ -11,9 +11,8 @@ from lostsales.demand.survival.beran import CensoredSample
 from lostsales.demand.survival.beran_loops import MOST_TAIL
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.demand.survival.depth_groups import Group
-from lostsales.demand.survival.metric import Metric, learn_metric
+from lostsales.demand.survival.metric import Metric, OwnMetric, learn_metric, learn_own_metric
 from lostsales.demand.survival.neighbour_loops import OwnRows
-from lostsales.demand.survival.own_metric import OwnMetric, learn_own_metric
 from lostsales.demand.survival.tail import Bound
 from lostsales.types import Bools, Floats, Ints
 

@@ -10,15 +10,15 @@ distribution and leaves the others unchanged.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from lostsales.data.encoding import feature_columns
-from lostsales.data.ladders import common_step
 from lostsales.data.log import SalesLog
+from lostsales.data.relative import in_units
 from lostsales.data.scale import TINY, series_scale, usual_price
-from lostsales.demand.censoring.runs import Runs
+from lostsales.data.units import product_units
+from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.law.series_effects import USUAL_VARIANCE, mixed_model
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.types import Array, Bools, Floats, Ints
@@ -87,29 +87,46 @@ def series_differ(log: SalesLog) -> bool:
     return any(bool((each != each[:1]).any()) for each in (series_scale(log), usual_price(log)))
 
 
-def series_units(log: SalesLog) -> Floats:
-    """Greatest common divisor of the quantities of each series, 0 if there is none, (series,)."""
-    names, part = log.products.names, log.products.of_segment
-    columns = [each for each in (log.sales, log.stock, log.order) if each is not None]
-    own = part[log.series]
-    order = np.argsort(own, kind="stable")
-    edges = np.r_[np.searchsorted(own[order], np.arange(len(names))), len(log)]
-    sorted_columns = np.column_stack([each[order] for each in columns])
-    units = [_unit(sorted_columns[low:high]) for low, high in pairwise(edges)]
-    return np.array(units)[part]
+@dataclass(frozen=True, eq=False)
+class ProductCounts:
+    """Log in counts of each series; unchanged if series do not differ or have no unit."""
 
+    log: SalesLog
+    runs: Runs
+    unit: Floats | float  # (rows,) quantity of one count in the original log
+    differ: bool  # series differ in size or price
 
-def _unit(quantities: Floats) -> float:
-    known = np.abs(quantities[np.isfinite(quantities)])
-    if (known == np.rint(known)).all() and known.max(initial=0.0) < 2.0**53:
-        return float(np.gcd.reduce(known.astype(np.int64), initial=0)) or 1.0
-    return common_step(known)
+    @classmethod
+    def of(cls, log: SalesLog, runs: Runs) -> "ProductCounts":
+        """Count the quantities of a log in the unit of each series."""
+        if not series_differ(log):
+            return cls(log, runs, 1.0, False)
+        units = product_units(log)
+        if (units == 1).all() or (units == 0).any():
+            return cls(log, runs, 1.0, True)
+        counts = in_units(log, 1.0, units)
+        return cls(counts, find_runs(counts, runs.cap), units[log.products.of_row], True)
+
+    def law(self, demand_max: float | None, seed: int) -> SeriesLaw | None:
+        """Demand model of each series, None if series do not differ.
+
+        The largest demand of a series is its largest sale, or more in proportion if `demand_max` exceeds the largest
+        sale of the log.
+        """
+        if not self.differ:
+            return None
+        observed, log = self.runs.observed, self.log
+        least = np.where(observed.is_observed, observed.demand, observed.available)
+        most = np.zeros(len(log.products))
+        np.maximum.at(most, log.products.of_row, least)
+        headroom = 1.0 if demand_max is None else demand_max / max(float((least * self.unit).max()), 1e-300)
+        return fit_series_law(log, self.runs, headroom * most[log.products.of_segment], headroom, seed)
 
 
 def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.0, seed: int = 0) -> SeriesLaw:
     """Fit the demand model of each series to all learnable rows; `most` is the largest demand of each, (series,)."""
     names, part = log.products.names, log.products.of_segment
-    scale, usual, unit = series_scale(log), usual_price(log), series_units(log)
+    scale, usual, unit = series_scale(log), usual_price(log), product_units(log)[part]
     if (scale == scale[:1]).all():
         scale = np.full(len(scale), max(float(log.sales.mean()), TINY))
     rows = _some_rows(np.flatnonzero(runs.observed.is_learnable), seed)

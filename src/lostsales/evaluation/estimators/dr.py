@@ -14,8 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lostsales.evaluation.estimators.fqe import q_estimate, q_figures
 from lostsales.evaluation.estimators.overlap import agreement, near
 from lostsales.evaluation.estimators.own_error import own_error
-from lostsales.evaluation.estimators.own_units import OwnUnits
-from lostsales.evaluation.estimators.q_evaluation import DepthSpace, FqeSettings, histories
+from lostsales.evaluation.estimators.q_evaluation import DepthSpace, FqeSettings, RelativeRows, histories
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour, situation_of_log
@@ -52,10 +51,10 @@ def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> 
 
 def action_ratios(task: EvaluationTask) -> Floats:
     """Ratios rho of the logged actions: share of the policy's draws near each over its propensity, (rows,)."""
-    log = task.prepared.log
+    log = task.prepared.log.decisions("evaluate")
     behaviour = Behaviour(seed=task.seed).fit(log)
     chance = behaviour.chances(situation_of_log(log, task.prepared.runs, task.rows))  # (rows, actions)
-    units, pairs = OwnUnits.of(log), behaviour.grid.pairs[:, None, :]
+    units, pairs = RelativeRows.of(log), behaviour.grid.pairs[:, None, :]
     logged = units.of_actions(task.logged_actions, task.rows)
     propensity = np.empty(len(task.rows))
     for start in range(0, len(task.rows), BATCH):  # every action with every row would not fit into memory
@@ -78,7 +77,7 @@ class _Regression(NamedTuple):
 def _regressions(task: EvaluationTask, settings: FqeSettings) -> list[_Regression]:
     """One regression per depth."""
     log, runs = task.prepared.log, task.prepared.runs
-    units = OwnUnits.of(log)
+    units = RelativeRows.of(log)
     level = runs.learned_depth
     place = task.place
     own = FqeSettings(settings.kernel, HISTORY_RIDGE, HISTORY_RANK, settings.seed)

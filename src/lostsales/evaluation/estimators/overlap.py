@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.evaluation.estimators.own_units import OwnUnits
+from lostsales.evaluation.estimators.q_evaluation import RelativeRows
 from lostsales.evaluation.results import Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
@@ -13,7 +13,7 @@ LEAST_ROWS = 5  # rows of the log that must agree with the policy
 
 def agreement(task: EvaluationTask) -> Floats:
     """Share of the policy's draws that are near the logged action, in each row of known depth, (rows,)."""
-    units = OwnUnits.of(task.prepared.log)
+    units = RelativeRows.of(task.prepared.log)
     policy, logged = (units.of_actions(each, task.rows) for each in (task.actions, task.logged_actions))
     return np.asarray(near(policy, logged).mean(axis=0))
 

@@ -22,7 +22,7 @@ from lostsales.evaluation.estimators.replay import ReplayMarket, ReplayPeriods, 
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour
-from lostsales.learn.fit import fit_counted
+from lostsales.learn.fit import fit_in_shop_units
 from lostsales.policy.policy import Policy
 from lostsales.types import Array
 
@@ -49,7 +49,7 @@ def own_error(task: EvaluationTask, profit: Callable[[EvaluationTask], float]) -
     periods = ReplayPeriods.of(prepared.log, evidence, estimand.horizon, EPISODES, *at)
     played = replay(task.policy, periods, law, estimand.horizon, estimand.discount, task.seed)
     truth = float(played.profit[periods.is_replayed].mean())
-    behaviour = fit_counted(Behaviour(seed=task.seed), prepared.log)
+    behaviour = fit_in_shop_units(Behaviour(seed=task.seed), prepared.log)
 
     def error(draw: int) -> float:
         seed = task.seed + 1 + draw

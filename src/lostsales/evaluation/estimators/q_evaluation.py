@@ -14,8 +14,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.scale import series_scale, usual_price
 from lostsales.demand.censoring.runs import Runs
-from lostsales.evaluation.estimators.own_units import OwnUnits
 from lostsales.evaluation.task import places
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
@@ -38,13 +38,50 @@ class FqeSettings:
     seed: int = 0
 
 
-def histories(log: SalesLog, runs: Runs, rows: Ints, depth: int, units: OwnUnits | None = None) -> Floats:
+@dataclass(frozen=True, eq=False)
+class RelativeRows:
+    """Divisors of quantities, prices and money of rows, and traits of their products; all (rows, ...)."""
+
+    scale: Floats
+    price: Floats
+    traits: Floats  # (rows, traits) relative spread of sales, unit costs relative to the usual price
+    differ: bool  # False: everything is divided by 1
+
+    @classmethod
+    def of(cls, log: SalesLog) -> "RelativeRows":
+        """Mean sales and median price of each series, where series differ in them."""
+        scale, price = series_scale(log)[log.series], usual_price(log)[log.series]
+        differ = bool((scale != 1).any() or (price != 1).any())
+        if not differ or log.costs is None:
+            return cls(scale, price, np.zeros((len(log), 0)), differ)
+        relative = log.sales / scale
+        columns = (
+            relative,
+            relative**2,
+            *(each / price for each in (log.costs.lost, log.costs.order, log.costs.holding)),
+        )
+        rows = np.bincount(log.series, minlength=len(log.names))
+        mean, square, *costs = (np.bincount(log.series, each, len(log.names)) / rows for each in columns)
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        return cls(scale, price, np.column_stack([spread, *costs])[log.series], True)
+
+    @property
+    def money(self) -> Floats:
+        """Divisor of profits, (rows,)."""
+        return self.scale * self.price
+
+    def of_actions(self, actions: Floats, rows: Ints) -> Floats:
+        """Prices and orders (..., rows, 2) of some rows, relative to their product."""
+        return np.asarray(actions / np.column_stack([self.price[rows], self.scale[rows]]))
+
+
+def histories(log: SalesLog, runs: Runs, rows: Ints, depth: int, units: RelativeRows | None = None) -> Floats:
     """H' of rows at `depth` or deeper: their last `depth` periods, the anchor's demand, and the true depth.
 
     In the units of each product, with the traits of products. Runs deeper than max_depth share its Q: leaving them
     out would select rows on their outcome.
     """
-    units = OwnUnits.of(log) if units is None else units
+    units = RelativeRows.of(log) if units is None else units
     own = units.scale[rows], units.traits[rows], units.price[rows]
     return np.column_stack([blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, *own), runs.depth[rows]])
 
@@ -111,7 +148,7 @@ class FqeDesign:
         cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening: tuple[Ints, Floats], settings: FqeSettings
     ) -> "FqeDesign":
         """Build from rows of known depth, the policy's actions (draws, rows, 2) there, and weighted opening rows."""
-        units, deepest = OwnUnits.of(log), runs.max_depth
+        units, deepest = RelativeRows.of(log), runs.max_depth
         actions = units.of_actions(actions, rows)
         level = runs.learned_depth
         place = places(rows, len(log))

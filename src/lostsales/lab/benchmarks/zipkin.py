@@ -135,7 +135,7 @@ class Case:
         level = float(np.log(scenario.demand_law.mean / model.law.scale[0]))
         true = LinearMean(level, np.zeros_like(mean.slopes))
         law = replace(model.law, mean=true, dispersion=1.0 if self.law == "geometric" else 0.0)
-        return Planner(draws=1).fit(log, model=replace(model, law=law))
+        return Planner(draws=1).plan(log, model=replace(model, law=law))
 
     def _learned(self, scenario: Scenario, rows: int, number: int) -> Policy:
         """The planner as a user calls it; logs of a lead time are the same for all costs."""

@@ -18,7 +18,7 @@ from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.evaluation.compare import ComparedMethod, compare
 from lostsales.evaluation.interval import degrees_of_freedom
-from lostsales.learn.fit import fit_counted, learner_of
+from lostsales.learn.fit import fit_in_shop_units, learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -111,7 +111,7 @@ def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
     with single_threaded():
         log, _ = simulate(scenario, manager, study.series, seed)
         found = compare(log, [study.method], seed=seed % 1000, quick=True, workers=1)
-        policy = fit_counted(learner_of(study.method, {"seed": seed % 1000}).quick(), log)
+        policy = fit_in_shop_units(learner_of(study.method, {"seed": seed % 1000}).quick(), log)
         earns = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
         true_gain = earns - _manager_earns(scenario.model_dump_json(by_alias=True))
     best = found.candidates[0]

@@ -17,7 +17,7 @@ from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
-from lostsales.learn.fit import fit_counted, learner_of
+from lostsales.learn.fit import fit_in_shop_units, learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -116,7 +116,7 @@ def learned_from_log(study: ManagerStudy, number: int) -> LearnedFromLog:
         warnings.simplefilter("ignore")  # the same from every log
         log, truth = simulate(scenario, manager, study.series, seed)
         for method in study.methods:
-            policy = fit_counted(learner_of(method, {"seed": seed % 1000}), log)
+            policy = fit_in_shop_units(learner_of(method, {"seed": seed % 1000}), log)
             profit[method] = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
             stock[method] = float(np.max(np.asarray(simulate(long, policy, LONG_EPISODES, TRUTH_SEED)[0].stock)))
         earns = evaluate_policy(scenario, manager, TRUTH_EPISODES, TRUTH_SEED).mean_profit

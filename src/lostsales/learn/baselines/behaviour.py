@@ -16,7 +16,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from lostsales.data.feature import feature_count
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks, folds_of, hold_out
@@ -104,6 +104,7 @@ class BehaviourPolicy(PolicyBase):
             unsafe=no,
             beyond=view.depth > self.range[1, -1],
             outside=((now < self.range[0] - slack) | (now > self.range[1] + slack))[:, :-1].any(axis=1),
+            in_money=False,
         )
 
     def _situation(self, view: View) -> Floats:
@@ -146,9 +147,8 @@ class Behaviour(Learner):
 
     method: ClassVar[str] = "behaviour"
     sets_prices: ClassVar[bool] = False  # it imitates those of the log
-    one_ladder: ClassVar[bool] = True
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> BehaviourPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> BehaviourPolicy:  # noqa: ARG002, quick
         """Clone the behaviour of a log."""
         return clone_behaviour(log, self.rules, self.seed)
 

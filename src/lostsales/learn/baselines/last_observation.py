@@ -14,7 +14,7 @@ from pydantic import Field
 
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
@@ -104,7 +104,6 @@ class FQI(Learner):
     """
 
     method: ClassVar[str] = "fqi"
-    one_ladder: ClassVar[bool] = True
 
     treatment: Treatment = Field(
         "imputed",
@@ -117,7 +116,7 @@ class FQI(Learner):
         """Rows of a log that are not learned from, by reason."""
         return {reason: rows for reason, rows in find_runs(log).left_out.items() if rows}
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> LastObservationPolicy:
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> LastObservationPolicy:
         """Learn one Q-function from a log."""
         with single_threaded():
             return _learn(log, self, progress)
@@ -233,6 +232,4 @@ def _profit(treatment: Treatment, log: SalesLog, runs: Runs, seed: int) -> Float
     """Profit of each row by treatment, the same where demand is observed, (rows,)."""
     if treatment in ("observed", "dropped"):
         return log.cash
-    filled = impute(log, tail="last", replicates=0, runs=runs, seed=seed).profit_filled
-    assert filled is not None  # the log has stock, orders and costs
-    return filled
+    return log.profit(impute(log, tail="last", replicates=0, runs=runs, seed=seed).expected_lost)

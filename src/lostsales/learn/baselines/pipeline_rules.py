@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
 from lostsales.data.progress import Progress
 from lostsales.learn.baselines.threshold_tuning import Tuning
 from lostsales.learn.baselines.thresholds import ThresholdPolicy
@@ -37,9 +37,8 @@ class CappedBaseStock(Learner):
     """
 
     method: ClassVar[str] = "capped-base-stock"
-    one_ladder: ClassVar[bool] = True
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune level, cap and price on a log."""
         tuning = Tuning.of(log, self)
         caps = _caps(tuning)
@@ -65,9 +64,8 @@ class ProjectedLevel(Learner):
     """
 
     method: ClassVar[str] = "projected-level"
-    one_ladder: ClassVar[bool] = True
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune level and price on a log."""
         tuning = Tuning.of(log, self)
         best, value = tuning.best([(s, s, p, p) for s, p in product(tuning.levels(), tuning.laws)], projects=True)
@@ -94,9 +92,8 @@ class ConstantOrder(Learner):
     """
 
     method: ClassVar[str] = "constant-order"
-    one_ladder: ClassVar[bool] = True
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune order and price on a log."""
         tuning = Tuning.of(log, self)
         orders = tuning.data.grid.orders.tolist()

@@ -33,7 +33,7 @@ class PlugIn:
 
     @classmethod
     def fit(cls, log: SalesLog, runs: Runs) -> "PlugIn":
-        """From the rows at depth 0."""
+        """Fit to the rows at depth 0."""
         observed = runs.observed
         rows = np.flatnonzero((runs.depth == 0) & observed.is_learnable)
         covariates = _covariates(log.problem, runs.anchor_demand[rows], tuple(log.features[rows].T), log.price[rows])

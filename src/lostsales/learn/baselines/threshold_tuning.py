@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
@@ -53,9 +53,8 @@ class BaseStock(Learner):
     """
 
     method: ClassVar[str] = "base-stock"
-    one_ladder: ClassVar[bool] = True
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune S and the price on a log."""
         return Tuning.of(log, self).base_stock()
 
@@ -79,9 +78,8 @@ class SSP(Learner):
     """
 
     method: ClassVar[str] = "s-S-p"
-    one_ladder: ClassVar[bool] = True
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Tune both levels and both prices on a log."""
         return Tuning.of(log, self).s_s_p()
 
@@ -99,9 +97,8 @@ class Newsvendor(Learner):
     """
 
     method: ClassVar[str] = "newsvendor"
-    one_ladder: ClassVar[bool] = True
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> ThresholdPolicy:  # noqa: ARG002, quick
         """Level and price by marginal analysis."""
         return Tuning.of(log, self).newsvendor()
 
@@ -127,22 +124,21 @@ class Candidates(PolicyBase):
 class Tuning:
     """A log with its laws of demand and mean costs."""
 
-    log: SalesLog
+    log: DecisionLog
     data: TrainingData
     learner: Learner
     laws: dict[float, DiscreteDemand]
     costs: UnitCosts  # their means
 
     @classmethod
-    def of(cls, log: SalesLog, learner: Learner) -> "Tuning":
+    def of(cls, log: DecisionLog, learner: Learner) -> "Tuning":
         """The laws of demand by price, and what else tuning needs."""
         data = TrainingData.of(log, learner.rules)
         may = data.rules.standing(data.grid)
         laws = laws_by_price(log, data.runs, np.unique(data.grid.pairs[may, 0]))
         if not laws:
             raise LostSalesError("no price that the rules allow lies between the prices of the log")
-        assert log.costs is not None  # or the log had been refused
-        return cls(log, data, learner, laws, log.costs.mean())
+        return cls(data.log, data, learner, laws, data.log.costs.mean())
 
     def base_stock(self) -> ThresholdPolicy:
         """The best (S, p)."""
@@ -152,7 +148,7 @@ class Tuning:
         return self.policy(best, value)
 
     def s_s_p(self) -> ThresholdPolicy:
-        """From the best base-stock on, in turns the best pair of levels and the best pair of prices."""
+        """Best pair of levels and best pair of prices in turns, starting from the best base-stock."""
         best, value = self._best_base_stock()
         for _ in range(ROUNDS):
             before = best
@@ -182,7 +178,7 @@ class Tuning:
         return self.best([(level, level, price, price) for level, price in product(self.levels(), self.laws)])
 
     def levels(self) -> list[float]:
-        """From 0 to the largest demand of a period, or of two where an order arrives after sales.
+        """Levels from 0 to the largest demand of a period, or of two where an order arrives after sales.
 
         With longer lead times the demand of all periods until an order can be sold, and four standard deviations.
         A fixed order cost adds an economic order quantity sqrt(2 fixed demand / holding).

@@ -8,6 +8,7 @@ import numpy as np
 from lostsales.data.cost_features import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
+from lostsales.data.product_table import ProductAttributes
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, DepthRule, Runs, iterations_rule
@@ -20,7 +21,6 @@ from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of, fit_safe_actions
 from lostsales.learn.cfqi.supports import supports_by_depth, warn_of_constants
 from lostsales.learn.training_data import TrainingData
-from lostsales.policy.series_attributes import SeriesAttributes
 from lostsales.types import Floats
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
     folds = [folds_of(holdout, part.rows) for part in parts]
     fitted = iterate(parts, folds, grid.pairs, allowed, fqi, progress, supports if on_gains else None)
 
-    attributes = SeriesAttributes.of(log)
+    attributes = ProductAttributes.of(log)
     policy = QPolicy(
         problem=data.problem,
         grid=grid,

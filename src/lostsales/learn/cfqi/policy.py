@@ -8,6 +8,7 @@ import numpy as np
 
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductAttributes
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
@@ -20,8 +21,8 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
+from lostsales.policy.product_rows import attributes_of_view
 from lostsales.policy.rules import SavedRules
-from lostsales.policy.series_attributes import SeriesAttributes
 from lostsales.policy.view import Action, View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import NonNegative, OneOf, numbers
@@ -64,7 +65,7 @@ class QPolicy(PolicyBase):
     ]  # by depth (2, coordinates), least and most of the data
     usual_demand: NonNegative
     method: str
-    attributes: SeriesAttributes | None = None  # None where the log has none
+    attributes: ProductAttributes | None = None  # None where the log has none
     costs: tuple[Feature, ...] = ()  # unit costs that vary by row
     supports: tuple[Support, ...] | None = None  # by depth, the last for all deeper; None: neither is asked for
     bounded: bool = True  # candidates are what the log supports
@@ -133,7 +134,7 @@ class QPolicy(PolicyBase):
             unsafe=unsafe,
             beyond=view.depth > self.safe.depth,
             outside=outside,
-            unknown_series=None if self.attributes is None else self.attributes.of_view(view)[1],
+            unknown_series=None if self.attributes is None else attributes_of_view(self.attributes, view)[1],
             untried=untried if self.bounded and self.supports is not None else None,
         )
 
@@ -192,7 +193,9 @@ class QPolicy(PolicyBase):
 
     def _attributes(self, view: View) -> Floats:
         """The attributes of the series, (rows, columns)."""
-        return np.zeros((len(view.stock), 0)) if self.attributes is None else self.attributes.of_view(view)[0]
+        if self.attributes is None:
+            return np.zeros((len(view.stock), 0))
+        return attributes_of_view(self.attributes, view)[0]
 
     def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
         """U at a depth of histories against actions of which some may be taken, (rows, actions)."""

@@ -1,6 +1,6 @@
 """Settings of C-FQI, PC-FQI and fusion (Algorithms 1 and 2)."""
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
+from lostsales.data.relative import Quantity
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.tail import Tail
 from lostsales.learn.cfqi.cost import cfqi_cost
@@ -46,7 +47,6 @@ class CFQI(Learner):
     """
 
     method: ClassVar[str] = "c-fqi"
-    one_ladder: ClassVar[bool] = True
     quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
     beta: Annotated[float, Field(ge=0)] | None = Field(
@@ -92,7 +92,7 @@ class CFQI(Learner):
         FunctionClass(),
         description="Function class of Q, or a regressor with `fit` and `predict`; PC-FQI and fusion need an ensemble.",
     )
-    demand_max: Annotated[float, Field(gt=0)] | None = Field(
+    demand_max: Annotated[Annotated[float, Field(gt=0)] | None, Quantity] = Field(
         None, description="Largest possible demand; the largest sales unless given."
     )
     tail: Tail = Field("last", description="Tail rule of the survival curves behind the imputed profits.")
@@ -145,11 +145,6 @@ class CFQI(Learner):
         """
         kept = len(log) - sum(self.left_out(log).values())
         return {"rows_kept": kept, "rows_pooled": 0 if self.independent else self.runs(log).pooled}
-
-    def in_units(self, unit: float) -> Self:
-        """The same settings for a log whose quantities are counted in a unit."""
-        most = None if self.demand_max is None else self.demand_max / unit
-        return super().in_units(unit).model_copy(update={"demand_max": most})
 
     def fit(self, log: SalesLog, progress: Progress | None = None) -> QPolicy:
         """Learn one Q-function per depth from a log."""

@@ -21,7 +21,7 @@ def nearest_allowed(
     multiple: Floats,
     unit_cost: Floats,
 ) -> Action:
-    """Of prices as near the lower, and of orders as near the smaller.
+    """Nearest candidate; the lower of two prices that are as near, and the smaller of two orders.
 
     Where the problem lists no prices, the wanted one counts as listed, and with it what the rules name; where it lists
     no orders, the multiples around the wanted one, none, the least and the most that may be ordered.

@@ -5,14 +5,15 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
+from lostsales.data.product_table import ProductTable
 from lostsales.data.progress import Progress
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.errors import LostSalesError
 from lostsales.learn.learner import Learner
 from lostsales.learn.lookahead.orders import AHEAD, MOST_AHEAD, MOST_PATHS, PATHS, Search
 from lostsales.learn.lookahead.policy import MOST_REVIEW, LookaheadPolicy, check_draws
-from lostsales.learn.lookahead.series_facts import SeriesFacts
+from lostsales.learn.lookahead.product_levels import ProductLevels
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
@@ -44,6 +45,7 @@ class Lookahead(Learner):
     """
 
     method: ClassVar[str] = "lookahead"
+    models_products: ClassVar[bool] = True
     sets_prices: ClassVar[bool] = False
     quick_settings: ClassVar[dict[str, Any]] = {"paths": QUICK_PATHS}
 
@@ -52,18 +54,18 @@ class Lookahead(Learner):
         AHEAD, description="Periods that are looked at beyond the longest lead time."
     )
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> LookaheadPolicy:  # noqa: ARG002, quick
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> LookaheadPolicy:  # noqa: ARG002, quick
         """Levels, prices and costs of each series."""
         data = TrainingData.of(log, self.rules, least_rows=LEAST_ROWS)
         _check_rules(data)
-        assert log.costs is not None  # or the log had been refused
         review, search = _review(log, data.rules), Search(self.paths, self.ahead, self.seed)
         check_draws(log.problem, search, review)
         season = CalendarSeason.of(log)
         return LookaheadPolicy(
             problem=log.problem,
             rules=data.rules,
-            series=SeriesFacts.of(log, data.runs, season),
+            products=ProductTable.of(log, data.rules),
+            levels=ProductLevels.of(log, data.runs, season),
             season=season,
             fixed_cost=float(log.costs.fixed_order),
             counted=data.runs.observed.integer,

@@ -22,14 +22,14 @@ AHEAD = 6  # periods that are looked at beyond the longest lead time
 
 @dataclass(frozen=True)
 class Search:
-    """How far and how closely futures are looked at."""
+    """Length and number of the sampled futures."""
 
     paths: Annotated[int, Field(ge=1, le=MOST_PATHS)] = PATHS
     ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = AHEAD
     seed: Annotated[int, Field(ge=0)] = 0
 
     def periods(self, longest: int, review: int = 1) -> int:
-        """How many periods a path has, where orders may be placed in one of `review` periods."""
+        """Number of periods of a path, where orders may be placed in one of `review` periods."""
         return self.ahead + longest + review - 1
 
 

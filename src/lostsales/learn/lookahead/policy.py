@@ -8,13 +8,15 @@ from pydantic import Field
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductTable
+from lostsales.data.units import order_multiple
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.errors import LostSalesError
 from lostsales.learn.lookahead.allowed_orders import nearest_allowed
 from lostsales.learn.lookahead.order_loops import Found, Situation, kept_prices
 from lostsales.learn.lookahead.orders import Search, demand_paths, find_actions, terms_of
-from lostsales.learn.lookahead.series_facts import SeriesFacts
+from lostsales.learn.lookahead.product_levels import ProductLevels
 from lostsales.policy.action_grid import room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
@@ -22,7 +24,7 @@ from lostsales.policy.expected import Expected
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.saved_fields import NonNegative
-from lostsales.types import Bools, Floats
+from lostsales.types import Bools, Floats, Ints
 
 KIND = "lookahead"
 MOST_REVIEW = 1_000
@@ -44,7 +46,8 @@ class LookaheadPolicy(PolicyBase):
 
     problem: Problem
     rules: SavedRules
-    series: SeriesFacts
+    products: ProductTable
+    levels: ProductLevels
     season: CalendarSeason
     fixed_cost: NonNegative  # of an order
     counted: bool  # demand comes in whole units
@@ -61,22 +64,22 @@ class LookaheadPolicy(PolicyBase):
 
     def explain(self, view: View) -> Decision:
         """The decision; its value is the profit of the periods that were looked at."""
-        decided, (at, is_unknown) = self._decided(view), self.series.rows_of(view)
+        decided, at = self._decided(view), self._at(view)
         more = {"expected_demand": decided.found.mean_demand}
         return replace(
             Decision.without_reasons(decided.action),
             value=decided.found.value,
-            unknown_series=is_unknown,
-            never_ordered=self.series.orders[at] == 0,
+            unknown_series=at < 0,
+            never_ordered=(self.products.seen.largest_order[at] == 0) & (at >= 0),
             more=more,
         )
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
-        """What an action leads to by the sampled demands of today.
+        """Expectations of an action by the sampled demands of today.
 
         These are of the price that is kept: nothing is known of another one, nor of the value of another order.
         """
-        decided, at = self._decided(view), self.series.rows_of(view)[0]
+        decided = self._decided(view)
         paths = demand_paths(decided.levels, decided.situation, self.search)
         paths = np.where((action.price == decided.action.price)[:, None], paths, np.nan)
         value = np.where(action.order == decided.action.order, decided.found.value, np.nan)
@@ -86,31 +89,40 @@ class LookaheadPolicy(PolicyBase):
             chance = np.where(np.isnan(paths[:, 0]), np.nan, np.mean(short > 0, axis=1))
             return paths.mean(axis=1), chance, short.mean(axis=1)
 
-        series = self.series
-        costs = UnitCosts(series.lost_cost[at], series.order_cost[at], series.holding_cost[at], self.fixed_cost)
-        return Expected.of(view, action, outlook, self.problem, costs, value, np.isnan(paths[:, 0])).at_cost(
-            action.order, unit_cost
+        found = Expected.of(view, action, outlook, self.problem, self._costs(view), value, np.isnan(paths[:, 0]))
+        return found.at_cost(action.order, unit_cost)
+
+    def _at(self, view: View) -> Ints:
+        """Entry of each product of a view, -1 where it is unknown, (rows,)."""
+        return self.products.attributes.places(view.names, len(view.stock))
+
+    def _usual(self, values: Floats, view: View) -> Floats:
+        """A column of the product table for a view; an unknown product has the median, (rows,)."""
+        return np.asarray(np.r_[values, np.median(values)][self._at(view)])
+
+    def _costs(self, view: View) -> UnitCosts:
+        products = self.products
+        lost, order, holding = (
+            self._usual(each, view) for each in (products.lost_cost, products.order_cost, products.holding_cost)
         )
+        return UnitCosts(lost, order, holding, self.fixed_cost)
 
     def _decided(self, view: View) -> "_Decided":
-        at, _ = self.series.rows_of(view)
         last = view.last_price
-        wanted_price = np.where(np.isnan(last), self.series.price[at], last)
+        wanted_price = np.where(np.isnan(last), self._usual(self.products.price, view), last)
         rules = self.rules.of_view(view)
-        unit_cost, longest = self.series.order_cost[at], self.problem.lead_times.longest
-        terms = terms_of(self.problem, self.review)
+        terms, longest = terms_of(self.problem, self.review), self.problem.lead_times.longest
         situation = self._situation(view, wanted_price, rules, self.search.periods(longest, terms.review))
-        levels = self.series.levels_of(view, self.counted, self.season)
+        levels = self.levels.levels_of(view, self._at(view), self.counted, self.season)
         found = find_actions(levels, situation, terms, self.search)
-        features = view.features_by_name(self.asks)
+        features, unit_cost = view.features_by_name(self.asks), self._usual(self.products.order_cost, view)
         action = nearest_allowed(
             self.problem, rules, Action(wanted_price, found.order), view, features, situation.multiple, unit_cost
         )
         return _Decided(action, found, levels, situation)
 
     def _situation(self, view: View, price: Floats, rules: Rules, periods: int) -> Situation:
-        at, _ = self.series.rows_of(view)
-        rows, law, series = len(at), self.problem.lead_times, self.series
+        rows, law = len(view.stock), self.problem.lead_times
         own = np.full(rows, np.nan) if rules.multiple is None else np.broadcast_to(rules.multiple, rows)
         minimum = 0.0 if rules.minimum is None else np.nan_to_num(rules.minimum)
         return Situation(
@@ -121,14 +133,22 @@ class LookaheadPolicy(PolicyBase):
             exposure=np.ones((rows, periods)) if view.dates is None else self.season.coming(view.dates, periods),
             may_order=self._order_days(view, periods),
             **kept_prices(price, periods),
-            costs=UnitCosts(series.lost_cost[at], series.order_cost[at], series.holding_cost[at], self.fixed_cost),
-            multiple=np.where(np.isnan(own), series.multiple[at], own),
+            costs=self._costs(view),
+            multiple=np.where(np.isnan(own), self._multiples(view), own),
             minimum=np.broadcast_to(minimum, rows).astype(np.float64),
             limit=self._limit(view),
         )
 
+    def _multiples(self, view: View) -> Floats:
+        """Multiples of orders: those of the list of the problem, else case sizes; 1 for an unknown product's counts."""
+        if self.problem.orders is not None:
+            return np.full(len(view.stock), order_multiple(np.array(self.problem.orders)))
+        cases = self.products.case_size
+        in_counts = (cases > 0).all() and (cases == np.rint(cases)).all()
+        return np.asarray(np.r_[cases, 1.0 if in_counts else 0.0][self._at(view)])
+
     def _order_days(self, view: View, periods: int) -> Bools:
-        """In which of the coming periods orders may be placed, (rows, periods)."""
+        """Coming periods in which orders may be placed, (rows, periods)."""
         rows, ahead = len(view.stock), np.arange(periods)
         if view.order_phase is not None:
             cycle = np.array(self.problem.supply.order_cycle)

@@ -1,4 +1,4 @@
-"""What order-up-to rules earn on sampled futures, in compiled code: period by period, all paths at once."""
+"""Profits of order-up-to rules on sampled futures, in compiled code: period by period, all paths at once."""
 
 import math
 from typing import NamedTuple
@@ -15,7 +15,7 @@ TOGETHER = 4  # rules whose profits are added up at once: a sum waits for its la
 
 
 class Terms(NamedTuple):
-    """What all series have in common."""
+    """Terms that all series have in common."""
 
     discount: float
     share: float  # of an order that arrives
@@ -50,7 +50,7 @@ class Futures(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Where paths stand while they are rolled out."""
+    """State of paths while they are rolled out."""
 
     held: Floats  # (paths,)
     on_way: Floats  # (paths,)
@@ -168,7 +168,7 @@ def order_of(wanted: float, limit: float, may_order: bool, unit: Unit) -> float:
 
 @compiled
 def sums(profit: Floats) -> tuple[float, float, float, float]:
-    """Of (TOGETHER, periods, paths): path by path, and within it period by period."""
+    """Entries of (TOGETHER, periods, paths), path by path, and within it period by period."""
     _, periods, paths = profit.shape
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for s in range(paths):

@@ -1,4 +1,4 @@
-"""When orders arrive: the chances by period, and how long the stock depends on the orders of today and before."""
+"""Arrival of orders: chances by period, and how long the stock depends on the orders of today and before."""
 
 from typing import Annotated, NamedTuple
 
@@ -12,7 +12,7 @@ LONGEST_CYCLE = 31  # order days that are further apart are decided without a pl
 
 
 class Arrivals(NamedTuple):
-    """What is known about the arrival of orders; period 0 is the next one.
+    """Distribution of the arrival of orders; period 0 is the next one.
 
     An order counts from the next period on, so that an order with lead time 1 is there in period 0.
     """
@@ -27,7 +27,7 @@ class Arrivals(NamedTuple):
 
     @classmethod
     def of(cls, shop: Shop) -> "Arrivals":
-        """By the supply of a shop; units that never arrive have no chance."""
+        """Arrivals by the supply of a shop; units that never arrive have no chance."""
         law = shop.lead_times
         chances, length = np.array(law.chances), shop.pipeline_length
         before = law.longest == 0
@@ -43,7 +43,7 @@ class Arrivals(NamedTuple):
         return cls(table, first, horizons, before, float(shop.supply.share))
 
     def later(self) -> "Arrivals":
-        """From the beginning of a period on, in which no order arrives."""
+        """Arrivals from the beginning of a period on, in which no order arrives."""
         chances = np.column_stack([np.zeros(len(self.chances)), self.chances])
         return self._replace(chances=chances, first=chances.shape[1])
 
@@ -64,7 +64,7 @@ def has_pipeline(shop: Shop) -> bool:
 
 
 def cycle_of(shop: Shop) -> Array | None:
-    """Whether an order may be placed at each position of the cycle of order days; None where the plan has no cycle."""
+    """Order days by position in their cycle; None where the plan has no cycle."""
     cycle = shop.supply.order_cycle
     return None if cycle is None or len(cycle) > LONGEST_CYCLE else np.array(cycle)
 

@@ -11,7 +11,7 @@ from lostsales.learn.planner.decision_loops import PricedRows, atoms_of_rows, ex
 from lostsales.learn.planner.lag_belief import past_demands
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
-from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
+from lostsales.learn.planner.plan_groups import PlanGroups, PlanRows
 from lostsales.policy.view import View
 from lostsales.types import Floats, Ints
 
@@ -22,7 +22,7 @@ TINY = 1e-9
 class Belief:
     """The means of the last demands and the market state of each row."""
 
-    series: SeriesRows
+    series: PlanRows
     mean: Floats  # (rows,) of the last demand: itself where it is observed
     lag: Floats  # (rows,) weighted mean of the last demands, by their means
     stays: Floats  # (rows,) of these in the lag of the next period
@@ -38,7 +38,7 @@ class Belief:
 
 
 class LawInputs(NamedTuple):
-    """How a law of demand takes price and last demand."""
+    """Price and last demand as inputs of a demand model."""
 
     log_price: bool
     log_memory: bool
@@ -70,7 +70,7 @@ class BeliefTracker:
     problem: Problem
     prices: Floats  # (prices,) of the tables, relative to the usual price
     states: MarketStates
-    series: SeriesTable
+    series: PlanGroups
     tables: tuple[tuple[LatentTable, ...], ...]  # by group and law
     inputs: "LawInputs"
     strict: bool
@@ -96,18 +96,18 @@ class BeliefTracker:
         last = means.before(0, len(self.lag_weights))
         return replace(self._belief(series, last, features), coming=self._coming(view, series))
 
-    def _belief(self, series: SeriesRows, last: Floats, features: Floats) -> Belief:
+    def _belief(self, series: PlanRows, last: Floats, features: Floats) -> Belief:
         """The belief given the means of the last demands, (lags, rows)."""
         weights = np.array(self.lag_weights)
         lag, stays = np.maximum(weights @ last, 0.0), weights[1:] @ last[:-1]
         return Belief(series, last[0], lag, stays, features, self.z_position(series, features))
 
-    def z_position(self, series: SeriesRows, features: Floats) -> Floats:
+    def z_position(self, series: PlanRows, features: Floats) -> Floats:
         """Index z as a position among its nodes, (rows,)."""
         return self.states.z_position(features, self.series.market_effects(series, features))
 
     def shift(self, belief: Belief, relative_price: Floats) -> Floats:
-        """By what the latents of series differ from those of their group, at prices (rows, prices)."""
+        """Difference of the latents of products from those of their group, at prices (rows, prices)."""
         return self.series.shift(belief.series, *self.inputs.of(relative_price, belief.lag / belief.series.scale))
 
     def _priced(self, belief: Belief, depth: Ints, price: Floats, available: Floats) -> PricedRows:
@@ -123,7 +123,7 @@ class BeliefTracker:
         )
 
     def outlook(self, depth: Ints, belief: Belief, price: Floats, available: Floats) -> "Outlook":
-        """What demand does today at a price, averaged over the laws."""
+        """Outlook of today's demand at a price, averaged over the laws."""
         rows, to_group = self._priced(belief, depth, price, available), belief.series.to_group
         expected = np.zeros((len(price), 4))
         for group, own in belief.series.by_group():
@@ -148,12 +148,12 @@ class BeliefTracker:
                 atoms[own, law] = out
         return atoms.reshape(len(price), -1) / belief.series.to_group[:, None]
 
-    def _features(self, view: View, series: SeriesRows, rows: Ints) -> Floats:
+    def _features(self, view: View, series: PlanRows, rows: Ints) -> Floats:
         """Features and attributes of some rows, (rows, columns), as the law of demand takes them."""
         columns = feature_columns(self.problem.features, [each[rows] for each in view.features])
         return np.column_stack([*columns, series.attributes])
 
-    def _coming(self, view: View, series: SeriesRows) -> Floats | None:
+    def _coming(self, view: View, series: PlanRows) -> Floats | None:
         """Features and attributes of the next period as the law takes them, NaN where they are not known."""
         if view.coming is None:
             return None
@@ -163,7 +163,7 @@ class BeliefTracker:
         masks = [mask for mask, width in zip(known, widths, strict=True) for _ in range(max(width, 1))]
         return np.column_stack([*(each + mask for each, mask in zip(columns, masks, strict=True)), series.attributes])
 
-    def _mean_above(self, series: SeriesRows, rows: PricedRows) -> Floats:
+    def _mean_above(self, series: PlanRows, rows: PricedRows) -> Floats:
         """E[D | D > available], averaged over the laws, (rows,)."""
         means = np.zeros(len(rows.lag))
         for group, own in series.by_group():

@@ -33,7 +33,7 @@ class Transitions(NamedTuple):
     w_weight: Floats  # (cells, prices) of the node above
 
     def of_cells(self, cells: slice) -> "Transitions":
-        """Those of some cells."""
+        """Some of the cells."""
         return Transitions(self.demand, self.z_node[cells], self.w_node[cells], self.w_weight[cells])
 
 
@@ -183,7 +183,7 @@ def _by_order(next_values: Floats, orders: Orders, by_order: Floats) -> None:
 
 @compiled
 def contains(best: Ints, first: int, count: int) -> bool:
-    """Whether any of the best actions is one of `count` from `first` on."""
+    """True where any of the best actions is one of `count` from `first` on."""
     for action in best:  # noqa: SIM110, compiled code has no generators
         if first <= action < first + count:
             return True

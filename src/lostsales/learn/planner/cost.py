@@ -9,7 +9,6 @@ from lostsales.data.scale import like_groups, series_scale
 from lostsales.demand.costs import law_cost, model_cost
 from lostsales.learn.learner import BYTES_A_ROW
 from lostsales.learn.planner.arrivals import has_pipeline
-from lostsales.learn.planner.learn import MOST_PLANS
 
 if TYPE_CHECKING:
     from lostsales.learn.planner.planner import Planner
@@ -20,6 +19,7 @@ PLAN = {"before": 0.15, "after": 0.6}
 PLAN_WITH_PIPELINE = 2.5  # the same where orders take longer
 REFIT = 0.35  # of a fit from nothing
 PLAN_MEMORY = 150e6
+MOST_PLANS = 12  # demand distributions times groups: bounds the time of a fit
 
 
 def planner_cost(learner: "Planner", log: SalesLog) -> Cost:

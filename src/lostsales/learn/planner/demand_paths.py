@@ -38,7 +38,7 @@ def demand_paths(
     weight, cells = position - low, np.arange(len(states.cells))[:, None, None]
 
     def ahead(values: Floats) -> Floats:
-        """What the next state is expected to give, (belief shapes, cells, lags, atoms), from (cells, lags)."""
+        """Expected value of the next state, (belief shapes, cells, lags, atoms), from (cells, lags)."""
         by_node = states.next_values(values)
         own = by_node[nodes[:, 0]] * (1 - weights) + by_node[above[:, 0]] * weights
         return np.asarray(own[cells, low] * (1 - weight) + own[cells, low + 1] * weight)

@@ -1,4 +1,4 @@
-"""What any action leads to under a plan: today by the law of demand, later by the values of the plan."""
+"""Expectations of any action under a plan: today by the demand model, later by the values of the plan."""
 
 from typing import TYPE_CHECKING
 
@@ -41,5 +41,5 @@ def _costs(policy: "PlanPolicy", belief: Belief) -> UnitCosts:
 def _unseen(policy: "PlanPolicy", belief: Belief, action: Action) -> Bools:
     relative = action.price / belief.series.usual_price
     beyond = ~policy.is_planned(relative)
-    own = belief.series.own_range
+    own = belief.series.seen
     return beyond if own is None else beyond | own.unseen(action.price, action.order)

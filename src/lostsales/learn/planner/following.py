@@ -1,4 +1,4 @@
-"""What follows today under the plans of all groups and laws: values of the next states, by one of three machines.
+"""Values of the next states under the plans of all groups and laws, by one of three methods.
 
 Where orders take time, the next states are those of stock and orders on the way if these are few enough, else what
 follows is projected.

@@ -46,7 +46,7 @@ def past_demands(view: View, lags: int) -> PastDemands:
 
 
 def plan_memory(evidence: Evidence, law: DemandLaw) -> Memory:
-    """How the lag moves in a plan, in units of scale: what stays of earlier demands, by least squares on the lag."""
+    """Movement of the lag in a plan, in units of scale: the part of earlier demands that stays, by least squares."""
     weights = law.lag_weights
     if len(weights) == 1:
         return Memory()

@@ -33,7 +33,7 @@ class LatentTable(NamedTuple):
 
 
 class GroupShape(NamedTuple):
-    """What is a group's own in its latents."""
+    """Slopes, spread and scale of the latents of a group."""
 
     price_slope: float
     memory_slope: float
@@ -104,7 +104,7 @@ def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, sha
 
 
 def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
-    """By how many standard deviations of demand its mean moves as the last demand moves over what the log shows."""
+    """Reach of the mean over the last demands of the log, in standard deviations of demand."""
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     series, ones = evidence.series[rows], np.ones(len(rows))
     observed = observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]

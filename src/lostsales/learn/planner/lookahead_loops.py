@@ -87,13 +87,13 @@ def distinct_demands(atoms: Floats, demand: Floats, probability: Floats) -> int:
 
 @compiled
 def is_observed(left: float, physics: Physics) -> bool:
-    """Whether demand is known where so much is left, negative where it was above what was available."""
+    """True where demand is known given what is left, negative where it was above what was available."""
     return left > 0 or (left == 0 and physics.strict)
 
 
 @compiled
 def after_stock_out(depth: int, physics: Physics) -> tuple[bool, int]:
-    """Whether demand is truncated in a stock-out at a depth, and the depth that follows."""
+    """Truncation of demand in a stock-out at a depth, and the depth that follows."""
     truncated = truncates(depth, physics.flow)
     return truncated, min(next_depth(depth, not truncated), physics.depth_cap)
 

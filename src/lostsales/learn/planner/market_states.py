@@ -163,7 +163,7 @@ def market_effects(evidence: Evidence, law: DemandLaw) -> Floats:
 
 
 def _beside_cycle(evidence: Evidence, law: DemandLaw, beyond: Floats) -> int:
-    """How many nodes z needs beyond the calendar, by how far it moves the mean of demand."""
+    """Number of nodes that z needs beyond the calendar, by how far it moves the mean of demand."""
     low, high = np.quantile(beyond, [0.01, 0.99])
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), USUAL_ROWS)).astype(np.int64)
     series, one = evidence.series[rows], np.ones(len(rows))
@@ -208,7 +208,7 @@ def _node_weights(values: Floats, nodes: Floats) -> Floats:
 
 
 def _fit_index(evidence: Evidence, law: DemandLaw, seed: int) -> LinearMean | KernelMean:
-    """What the features add to the mean, averaged over prices and last demands of the log."""
+    """Effect of the features on the mean, averaged over prices and last demands of the log."""
     features = evidence.market
     n_columns = features.shape[1]
     if isinstance(law.mean, LinearMean):
@@ -252,7 +252,7 @@ def _fit_ahead(market: Floats, market_tp1: Floats) -> Floats | None:
 
 
 def _price_matters(inputs: Floats, z_tp1: Floats, forecast: LinearMean) -> bool:
-    """Whether the price of today moves z of tomorrow significantly."""
+    """True where the price of today moves z of tomorrow significantly."""
     if len(inputs) < 30 or np.std(inputs[:, -1]) < 1e-9:
         return False
     others = np.column_stack([np.ones(len(inputs)), inputs[:, :-1]])

@@ -1,4 +1,4 @@
-"""What moves stock and money, in the form that compiled loops take."""
+"""Movement of stock and money, in the form that compiled loops take."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ BELIEF_SHAPES = 3  # of the last demand: observed, hidden by one stock-out, hidd
 
 
 class Physics(NamedTuple):
-    """How an action and a demand become profit and the next stock."""
+    """Rules by which an action and a demand become profit and the next stock."""
 
     flow: StockFlow
     costs: UnitCosts  # numbers
@@ -19,7 +19,7 @@ class Physics(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, costs: UnitCosts, strict: bool) -> "Physics":
-        """From a log's problem; costs that vary by row enter by their mean."""
+        """Physics of a log's problem; costs that vary by row enter by their mean."""
         flow = problem.flow
         return cls(flow, costs.mean(), strict, BELIEF_SHAPES - 1 if flow.longest_run == UNBOUNDED else flow.longest_run)
 

@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.economics import StockFlow, order_room
-from lostsales.data.ladders import common_step
 from lostsales.data.problem import Problem
+from lostsales.data.units import common_step
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.arrivals import cycle_of
 from lostsales.learn.planner.market_states import MarketStates
@@ -32,7 +32,7 @@ class PipelineGrid(NamedTuple):
 
     @classmethod
     def of(cls, stock_step: float, order_step: float, stocks: int, nodes: int, columns: int) -> "PipelineGrid":
-        """From steps, of which that of an order is rounded to a whole number of the stock's, and sizes."""
+        """Grid of these sizes and steps, of which that of an order is rounded to a multiple of the stock's."""
         steps = max(1, round(order_step / stock_step))
         own = steps * stock_step
         return cls(stock_step * np.arange(float(stocks)), own * np.arange(float(nodes)), steps, columns)
@@ -54,7 +54,7 @@ class PipelineGrid(NamedTuple):
         return np.asarray(self.nodes[np.stack(digits, axis=1)])
 
     def orders_allowed(self, orders: Floats, flow: StockFlow) -> Ints:
-        """How many of the orders, from the smallest, fit into store and pipeline, (stocks, pipelines); at least one."""
+        """Number of orders, from the smallest, that fit into store and pipeline, (stocks, pipelines); at least one."""
         stock, on_way = np.broadcast_arrays(self.stocks[:, None], self.on_the_way().sum(axis=1))
         most = order_room(stock, on_way, flow)
         return np.maximum(np.searchsorted(orders, most + 1e-9, side="right"), 1).astype(np.int64)

@@ -58,7 +58,7 @@ class _Planning:
     problem: PipelineProblem
 
     def first(self, price: int) -> Ahead:
-        """Before any round: a unit that is left is worth what it cost, less holding it."""
+        """Values before any round: a unit that is left is worth what it cost, less holding it."""
         physics, demand = self.problem.dynamics.physics, self.problem.demand
         usual = max(float(demand[0].mean()), 1e-9)
         phases = self.problem.arrivals.phases
@@ -76,7 +76,7 @@ class _Planning:
         )
 
     def with_price(self, ahead: Ahead, price: int) -> Ahead:
-        """With the demands of another price on the way."""
+        """The same with the demands of another price on the way."""
         return ahead._replace(paths=self.paths(price), price=float(self.problem.grid.prices[price]))
 
     def paths(self, price: int) -> DemandPaths:

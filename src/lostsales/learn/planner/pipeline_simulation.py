@@ -25,7 +25,7 @@ EXPLORED = 0.3, 0.1  # shares of the orders that are drawn near the best, and of
 
 @dataclass(frozen=True)
 class PipelineSetting:
-    """How supply works, and what is the same for all groups and laws."""
+    """Supply, and settings that are the same for all groups and laws."""
 
     arrivals: Arrivals
     may_order: Bools  # (phases,)
@@ -45,7 +45,7 @@ class PipelineSetting:
 
 
 class PipelineProblem(NamedTuple):
-    """What a plan is made for."""
+    """Group and law of a plan."""
 
     table: LatentTable
     demand: Floats  # (belief shapes, z nodes, prices, lags, atoms)
@@ -58,7 +58,7 @@ class PipelineProblem(NamedTuple):
 
     @property
     def arrivals(self) -> Arrivals:
-        """When orders arrive."""
+        """Arrival of orders."""
         return self.setting.arrivals
 
 
@@ -207,7 +207,7 @@ class Simulation:
         return later, closed.profit
 
     def _stays(self, lag: Floats) -> Floats:
-        """What the plan takes to stay of earlier demands in the next lag, (rows,)."""
+        """Part of earlier demands that stays in the next lag by the plan, (rows,)."""
         memory = self.problem.dynamics.memory
         return memory.carry * lag + memory.offset
 

@@ -48,7 +48,7 @@ class Plans:
 
     @property
     def steps(self) -> Floats:
-        """Of stock and last demand, (groups, 2)."""
+        """Steps of stock and last demand, (groups, 2)."""
         stocks = [grid.stocks[1] for grid in self.every_state or self.grids]
         return np.column_stack([stocks, [grid.lags[1] for grid in self.grids]])
 

@@ -21,8 +21,8 @@ from lostsales.learn.planner.following import Following
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.physics import BELIEF_SHAPES, Physics
+from lostsales.learn.planner.plan_groups import PlanGroups, PlanRows
 from lostsales.learn.planner.price_facts import ScoredActions, periods_of_cover, price_facts
-from lostsales.learn.planner.series_table import SeriesRows, SeriesTable
 from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, action_sizes, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
@@ -62,7 +62,7 @@ class PlanPolicy(PolicyBase):
     unit_costs: Annotated[Floats, numbers(4, least=0)]  # of a lost sale, an order, holding, and any order
     strict: bool  # a stock-out is distinguished from selling out exactly
     states: MarketStates
-    series: SeriesTable
+    series: PlanGroups
     latents: Annotated[Floats, numbers("groups", "laws", BELIEF_SHAPES, "z", "nodes", "lags", "atoms", single=True)]
     following: Following
     steps: Annotated[Floats, numbers("groups", 2, least=POSITIVE)]  # of stock and last demand
@@ -132,7 +132,7 @@ class PlanPolicy(PolicyBase):
         has_second = ~np.isnan(found.advantage)
         available = units_available(view.stock, order, self.problem.flow)
         outlook = self.tracker.outlook(view.depth.astype(np.int64), belief, price, available)
-        own = belief.series.own_range
+        own = belief.series.seen
         return Decision(
             price=price,
             order=order,
@@ -161,7 +161,7 @@ class PlanPolicy(PolicyBase):
         )
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
-        """What another action would lead to today, by the law of demand and the values of the plans."""
+        """Expectations of another action today, by the demand model and the values of the plans."""
         return expected(self, view, action, unit_cost)
 
     def demand_atoms(self, view: View, price: Floats) -> Floats:
@@ -177,7 +177,7 @@ class PlanPolicy(PolicyBase):
 
     def scored_actions(self, view: View, belief: Belief, rules: Rules) -> ScoredActions:
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
-        prices, own = self.ladders.prices_of(belief.series.usual_price), belief.series.own_range
+        prices, own = self.ladders.prices_of(belief.series.usual_price), belief.series.seen
         prices = prices if own is None else own.prices_within(prices, rules)
         multiple = rules.multiples(view, belief.series.order_multiple)
         orders = self.ladders.orders_of(belief.series.scale, multiple)
@@ -269,7 +269,7 @@ class PlanPolicy(PolicyBase):
             found[:, -shared:] = view.pipeline[:, -shared:]
         return found
 
-    def allowed(self, view: View, grid: ActionGrid, series: SeriesRows, rules: Rules) -> Bools:
+    def allowed(self, view: View, grid: ActionGrid, series: PlanRows, rules: Rules) -> Bools:
         """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
 
         Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there. Nor
@@ -279,8 +279,8 @@ class PlanPolicy(PolicyBase):
         allowed = rules.feasible(
             grid, view.stock, view.last_price, view.features_by_name(self.asks), view.order_limit(self.problem)
         )
-        if series.own_range is not None:
-            allowed = series.own_range.allowed(grid, allowed)
+        if series.seen is not None:
+            allowed = series.seen.allowed(grid.price, grid.order, allowed)
         near = self.is_planned(grid.prices / series.usual_price[:, None])
         if not near.all():
             within = allowed & np.repeat(near, grid.orders.shape[1], axis=1)
@@ -313,8 +313,8 @@ class PlanPolicy(PolicyBase):
         self.following.validate_for(self.problem, len(self.states.w_nodes) * len(self.states.cycle), self.steps)
 
 
-def _price_caution(series: SeriesRows, prices: Floats) -> Floats:
-    """What prices (rows, prices) may earn less than expected today, as the elasticity is uncertain, (rows, prices)."""
+def _price_caution(series: PlanRows, prices: Floats) -> Floats:
+    """Penalty of prices (rows, prices) today, as the elasticity is uncertain, (rows, prices)."""
     margin = np.maximum(prices - series.order_cost[:, None], 0.0)
     with np.errstate(divide="ignore"):
         moved = np.abs(np.log(prices / series.usual_price[:, None]))

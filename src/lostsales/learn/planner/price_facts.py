@@ -76,6 +76,6 @@ def _best_price(policy: "PlanPolicy", view: View, belief: Belief, rules: Rules) 
 
 
 def periods_of_cover(quantity: Floats, demand: Floats) -> Floats:
-    """How many periods of expected demand a quantity lasts, infinity where none is expected."""
+    """Periods of expected demand that a quantity lasts, infinity where none is expected."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(demand > 0, quantity / demand, np.inf)

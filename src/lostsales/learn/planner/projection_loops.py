@@ -24,7 +24,7 @@ FREE_TERMS = 5  # of the value of what is left, whose weights may have any sign
 
 
 class Ahead(NamedTuple):
-    """What a plan with a pipeline knows of the time after today."""
+    """Moments and values of the time after today, for a plan with a pipeline."""
 
     paths: DemandPaths
     shortfall: Annotated[Floats, numbers(SHARES, POSITIONS, 3, least=0)]  # `shortfall_table`
@@ -47,7 +47,7 @@ class Outset(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What is earned and paid on the way, and the most that fits into the store."""
+    """Money earned and paid on the way, and the capacity of the store."""
 
     price: float
     costs: UnitCosts

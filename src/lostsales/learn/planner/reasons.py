@@ -1,4 +1,4 @@
-"""What drove the price of a plan, in words: rules, pessimism, the stock, today's demand, or what follows from it.
+"""Reasons for the price of a plan, in words: rules, pessimism, the stock, today's demand, or its consequences.
 
 Each case is computed: the best price without a rule, without the penalty, at a stock that just covers today, and for
 today alone (the greatest price above unit cost times expected demand). The texts hold prices, chances and periods of
@@ -30,7 +30,7 @@ class PriceFacts:
     is_safe: Bools  # the safe action was taken
 
     def reasons(self) -> Array:
-        """What drove each price, (rows,) text."""
+        """Reason for each price, (rows,) text."""
         # The first that holds for a row is told.
         cases: list[tuple[Bools, list[str]]] = [
             (self.is_safe, ["the safe action after a long run of stock-outs"] * len(self.price)),
@@ -71,7 +71,7 @@ class PriceFacts:
         ]
 
     def _elasticity(self, at: Ints) -> Floats:
-        """Of demand between the next lower and higher rungs of each price, NaN where it is not known."""
+        """Elasticity of demand between the next lower and higher candidate of each price, NaN where it is not known."""
         rows, own = np.arange(len(at)), self.price[:, None]
         below, above = (np.where(holds, self.rungs, np.nan) for holds in (self.rungs < own, self.rungs > own))
         low = np.where(np.isnan(below).all(axis=1), at, np.where(np.isnan(below), -np.inf, below).argmax(axis=1))

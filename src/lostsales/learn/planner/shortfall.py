@@ -1,4 +1,4 @@
-"""What is left of a stock after a demand, both uncertain, in units of the spread of their difference."""
+"""Moments of the stock left after a demand, both uncertain, in units of the spread of their difference."""
 
 import numpy as np
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.ladders import common_step
+from lostsales.data.units import common_step
 from lostsales.learn.planner.physics import Physics
 from lostsales.types import Floats
 
@@ -24,12 +24,12 @@ class StateGrid(NamedTuple):
 
     @property
     def steps(self) -> tuple[float, float]:
-        """Of the stock and of the lag."""
+        """Steps of the stock and of the lag."""
         return float(self.stocks[1]), float(self.lags[1])
 
 
 class Memory(NamedTuple):
-    """How the lag, the weighted mean of the last demands, moves: to `weight` * demand + what stays of earlier ones.
+    """Movement of the lag, the weighted mean of the last demands: to `weight` * demand + the rest of earlier ones.
 
     What stays is known of a series, and in the plan, whose state has the lag alone, `carry` * lag + `offset`.
     """
@@ -40,7 +40,7 @@ class Memory(NamedTuple):
 
 
 class Dynamics(NamedTuple):
-    """What lookahead needs beside the law of demand; scalars only, as compiled calls count references to arrays."""
+    """Inputs of lookahead beside the demand model; scalars only, as compiled calls count references to arrays."""
 
     physics: Physics
     discount: float
@@ -50,7 +50,7 @@ class Dynamics(NamedTuple):
 
 
 def lag_nodes(reach: float) -> int:
-    """How many nodes the last demand needs that moves the mean by so many standard deviations of demand.
+    """Number of nodes of a last demand that moves the mean by so many standard deviations of demand.
 
     >>> lag_nodes(0.0), lag_nodes(1.5), lag_nodes(10.0)
     (3, 9, 33)

@@ -12,7 +12,7 @@ class ReplayPolicy(PlanPolicy):
 
     @classmethod
     def of(cls, plan: PlanPolicy, rows: str) -> "ReplayPolicy":
-        """From a plan, and how its rows were replayed, in words."""
+        """Policy of a plan whose rows were replayed as these words say."""
         own = {each.name: getattr(plan, each.name) for each in fields(plan)}
         return cls(**(own | {"family": rows}))
 

@@ -1,19 +1,26 @@
-"""Replay-FQI: fitted Q-iteration on replayed transitions, without a law of demand."""
+"""Replay-FQI: fitted Q-iteration on replayed transitions, without a parametric demand model."""
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
+from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
+from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.local_estimation import BANDWIDTHS
+from lostsales.demand.law.local_residuals import LocalResiduals
+from lostsales.demand.law.selection import fit_demand
+from lostsales.errors import warn
 from lostsales.learn.learner import Learner
-from lostsales.learn.planner.learn import LEAST_DISCOUNT
-from lostsales.learn.replay.learn import learn
-from lostsales.learn.replay.local_demand import Alignment
+from lostsales.learn.planner.planner import LEAST_DISCOUNT, Planner, planned
+from lostsales.learn.replay.local_demand import Alignment, aligning_families, realigned
 from lostsales.learn.replay.policy import ReplayPolicy
+from lostsales.learn.training_data import TrainingData
 
 Bandwidth = Annotated[float, Field(gt=0)]
+COORDINATES = ("market", "price", "last demand", "mean")  # of `Points`
 
 
 class ReplayFQI(Learner):
@@ -58,6 +65,7 @@ class ReplayFQI(Learner):
     """
 
     method: ClassVar[str] = "replay-fqi"
+    models_products: ClassVar[bool] = True
 
     bandwidths: tuple[Bandwidth, ...] = Field(
         BANDWIDTHS,
@@ -72,6 +80,24 @@ class ReplayFQI(Learner):
         None, description=f"Discount of Q; the larger of the problem's and {LEAST_DISCOUNT} unless given."
     )
 
-    def fit(self, log: SalesLog, progress: Progress | None = None) -> ReplayPolicy:
-        """Replay the rows of a log, and iterate Q."""
-        return learn(log, self, progress)
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> ReplayPolicy:
+        """Align demands, weigh rows, and iterate Q on the replayed transitions."""
+        with single_threaded():
+            data = TrainingData.of(log, self.rules, least_rows=0)
+            families = aligning_families(self.alignment)
+            model = fit_demand(log, families, self.seed)
+            model, local = realigned(log, model, families, self.bandwidths, self.seed)
+            for message in model.warnings:
+                warn(message)
+            data = data.with_all_prices() if model.is_causal else data
+            shared = {name: getattr(self, name) for name in ("iterations", "rules", "seed", "discount")}
+            found = planned(data, model, Planner(draws=1, **shared), progress, local)
+            return ReplayPolicy.of(found, _in_words(model.family, local))
+
+
+def _in_words(family: Family, local: LocalResiduals) -> str:
+    """Alignment and weights of the replayed rows, in words."""
+    moved = "scaled" if family.is_log else "shifted"
+    near = [f"{name} ({own:g})" for name, own in zip(COORDINATES, local.bandwidth, strict=True) if np.isfinite(own)]
+    weighed = f"rows near in {', '.join(near)}" if near else "all rows alike"
+    return f"demand {moved} by a {family.mean} mean, {weighed}"

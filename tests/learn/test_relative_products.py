@@ -10,18 +10,19 @@ import pytest
 import lostsales
 from lostsales.data.business_rules import OwnRules
 from lostsales.data.ladders import Ladders
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
+from lostsales.data.product_table import ProductTable
+from lostsales.data.relative import relative_log
 from lostsales.data.scale import STEP
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
-from lostsales.learn.baselines.in_own_units import relative_log
-from lostsales.learn.baselines.series_coordinates import SeriesCoordinates
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.partition import partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
+from lostsales.policy.product_rows import rows_of_view
 from lostsales.policy.recommendation import UNKNOWN_SERIES
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import SeriesContext, View
@@ -33,20 +34,21 @@ UNITS = ["stock", "order", "sales", "last_sales"]
 TIMES = STEP**41  # a scale is rounded to a power, so that this factor is kept
 
 
-def two_scales() -> SalesLog:
+def two_scales() -> DecisionLog:
     """Four series, and the same again in other units."""
     frame = frame_of(small_log("released", episodes=4))
     large = frame.assign(series=frame["series"].astype(int) + 10)
     large[UNITS] *= TIMES
     problem = small_log("released").problem.model_copy(update={"orders": None})
-    return lostsales.read_log(pd.concat([frame.assign(series=frame["series"].astype(int)), large]), problem)
+    rows = pd.concat([frame.assign(series=frame["series"].astype(int)), large])
+    return lostsales.read_log(rows, problem).decisions("fit")
 
 
 def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
     log = two_scales()
-    coordinates = SeriesCoordinates.of(log)
-    np.testing.assert_allclose(coordinates.scale[4:] / coordinates.scale[:4], TIMES)
-    relative = relative_log(log, coordinates, Ladders.of(log), Rules())
+    products = ProductTable.of(log)
+    np.testing.assert_allclose(products.scale[4:] / products.scale[:4], TIMES)
+    relative = relative_log(log, products, Ladders.of(log), Rules())
     for part in partition(relative, find_runs(relative), relative.cash):
         small = log.series[part.rows] < 4
         assert small.sum() == (~small).sum() > 0
@@ -56,8 +58,7 @@ def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
 
 def test_series_of_one_scale_are_left_alone() -> None:
     log = small_log("released")
-    coordinates = SeriesCoordinates.of(log)
-    assert coordinates.one_scale
+    assert ProductTable.of(log).one_scale
     assert isinstance(lostsales.fit(log, CFQI(iterations=1, function=FEW)), QPolicy)
 
 
@@ -155,12 +156,12 @@ def test_an_unknown_series_has_size_and_price_of_its_attributes(assortment: tupl
     for name, times in {"stock": 1000, "order": 1000, "sales": 1000, "price": 1 / 30}.items():
         table = table.assign(**{name: table[name] * np.where(is_first, times, 1)})
     table = table.assign(department=np.where(is_first, "large", "small"))
-    coordinates = SeriesCoordinates.of(lostsales.read_log(table, shop.problem))
-    size = {name: coordinates.scale[coordinates.names == name][0] for name in coordinates.names}
+    products = ProductTable.of(lostsales.read_log(table, shop.problem).decisions("fit"))
+    size = dict(zip(products.names, products.scale, strict=True))
     context = SeriesContext({"department": np.array(["large", "small"], dtype=object)}, np.full(2, np.nan))
     none = np.zeros(2)
     view = View(0, (none,), none, none, none > 0, none, None, (), np.array(["x", "y"], dtype=object), context)
-    found = coordinates.of_view(view)
+    found = rows_of_view(products, view)
     large, small = ([size[f"product {each}"] for each in group] for group in ((0, 1, 2), (3, 4, 5)))
     assert found.is_unknown.all()
     assert min(large) / 3 < found.scale[0] < max(large)

@@ -1,5 +1,6 @@
-"""Baselines where series differ: one policy in shares, decisions in the units of each series."""
+"""The wrapper between relative units and those of the shop, where products differ."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import lostsales
 from lostsales.data.business_rules import BusinessRules, OwnRules
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
-from lostsales.learn.baselines.in_own_units import InOwnUnits
 from lostsales.policy.recommendation import UNSEEN
+from lostsales.policy.shop_units import InShopUnits, relative_view
+from lostsales.policy.view import EARLIER_PERIODS, Action, ClosedPeriod, View
 
 METHODS = ("base-stock", "s-S-p", "newsvendor", "behaviour", "fqi-imputed", "c-fqi", "pc-fqi")
 SIZES = (2.0, 20.0, 200.0)
@@ -53,7 +55,7 @@ def recommended(log: SalesLog, method: str, stock: float, times: float = 1.0) ->
 @pytest.mark.parametrize("method", METHODS)
 def test_orders_and_prices_are_in_proportion_to_each_product(method: str, tmp_path: Path) -> None:
     policy, answer = recommended(shop(), method, stock=0.0)
-    assert isinstance(policy, InOwnUnits)
+    assert isinstance(policy, InShopUnits)
     assert (answer["order"] == answer["order"].round()).all()
     assert (answer["order"] <= 10 * np.array(SIZES)).all()
     assert (answer["price"] / [4.0, 6.0, 8.0]).between(0.7, 1.05).all()
@@ -84,7 +86,7 @@ def test_rules_of_the_shop_hold_in_its_own_units() -> None:
 
 def test_series_that_do_not_differ_are_fitted_as_they_are() -> None:
     log, _ = lostsales.simulate("released", episodes=5, seed=1)
-    assert not isinstance(lostsales.fit(log, "base-stock"), InOwnUnits)
+    assert not isinstance(lostsales.fit(log, "base-stock"), InShopUnits)
 
 
 @pytest.mark.parametrize("method", ["base-stock", "c-fqi"])
@@ -117,9 +119,26 @@ def _open_view(policy: Any) -> Any:
 def test_rules_of_some_products_are_obeyed_where_series_differ(method: str, tmp_path: Path) -> None:
     log = shop(rules=BusinessRules(own=(OwnRules(where={"series": ("product 1",)}, multiple=7),)))
     policy: Any = lostsales.fit(log, method)
-    assert isinstance(policy, InOwnUnits)
+    assert isinstance(policy, InShopUnits)
     policy.save(tmp_path / "policy")
     today = pd.DataFrame({"series": ["product 1", "product 2"], "period": 80, "stock": 0.0})
     today = today.assign(penalty=1.0, purchase=3.0, shelf=0.1)
     orders = lostsales.load(tmp_path / "policy").recommend(None, today)["order"]
     assert orders[0] % 7 == 0 < orders[0]
+
+
+def test_a_long_past_is_counted_in_time_that_grows_with_its_length() -> None:
+    """Each closed period holds those before it; following all of them would take 2^60 steps."""
+    ones = np.ones(2)
+    past: tuple[ClosedPeriod, ...] = ()
+    for period in range(60):
+        stock = ones * 12 * period
+        view = View(period, (), stock, stock, ones > 1, np.zeros(2, np.int16), None, past)
+        past = (*past, ClosedPeriod(view, Action(ones, stock)))
+    began = time.monotonic()
+    opened = View(60, (), ones * 24, ones * 12, ones > 1, np.zeros(2, np.int16), None, past)
+    counted = relative_view(opened, ones * 12, ones)
+    assert time.monotonic() - began < 10
+    assert counted.stock.tolist() == [2, 2]
+    assert [each.view.stock[0] for each in counted.past] == list(range(60 - EARLIER_PERIODS, 60))
+    assert [each.action.order[0] for each in counted.past] == list(range(60 - EARLIER_PERIODS, 60))

@@ -1,0 +1,145 @@
+"""Relative logs: where a row of the shop becomes a row as learners see it, and problems and settings with it.
+
+`in_units` counts quantities in units. `relative_log` divides the quantities of each product by its scale and money by
+its usual price, so that products of any size and price are rows of one shop. `policy/shop_units.py` is the way back.
+"""
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lostsales.data.business_rules import BusinessRules
+from lostsales.data.economics import UnitCosts
+from lostsales.data.ladders import Ladders
+from lostsales.data.log import AnyLog, DecisionLog
+from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductTable
+from lostsales.data.settings import StrictSettings
+from lostsales.data.units import ROW_QUANTITIES, counted
+from lostsales.types import Floats
+
+# Rules whose numbers are the same in every unit; the others are applied to the decisions of the shop.
+UNITLESS_RULES = ("least_margin", "greatest_price_change_percent", "order_days")
+
+AnySettings = TypeVar("AnySettings", bound=StrictSettings)
+
+
+class Quantity:
+    """Annotation of a setting whose number is a quantity in the units of the shop."""
+
+
+def in_units(log: AnyLog, unit: float, by_product: Floats | None = None) -> AnyLog:
+    """Log with quantities counted in a unit, or those of each product in its own one where given, (products,)."""
+    if unit == 1 and (by_product is None or (by_product == 1).all()):
+        return log
+    divisor = np.full(len(log.products), unit) if by_product is None else by_product
+    costs = log.costs
+    if costs is not None:
+        costs = costs._replace(fixed_order=costs.fixed_order / unit)
+    columns = _divided(log, divisor) | {"problem": problem_in_units(log.problem, unit), "costs": costs}
+    return replace(log, **columns)
+
+
+def relative_log(log: DecisionLog, products: ProductTable, grid: Ladders, rules: BusinessRules) -> DecisionLog:
+    """Log with quantities relative to the scale and money relative to the usual price of each product.
+
+    Its problem lists the candidates of the relative grid. Capacities, lots and rules in units of the shop are not part
+    of it: they limit what is recommended.
+    """
+    scale, usual = products.scale[log.products.of_row], products.usual_price[log.products.of_row]
+    costs, supply = log.costs, log.problem.supply
+    unitless = {name: getattr(rules, name) for name in UNITLESS_RULES if name in rules.model_fields_set}
+    problem = {
+        "prices": tuple(grid.prices.tolist()),
+        "orders": tuple(grid.orders.tolist()),
+        "capacity": None,
+        "rules": BusinessRules(**unitless),
+        "supply": supply.model_copy(update={"capacity": None, "multiple": None, "minimum": None}),
+    }
+    fixed = float(np.mean(costs.fixed_order / (scale * usual)))
+    changed: dict[str, Any] = {
+        "problem": log.problem.model_copy(update=problem),
+        "price": log.price / usual,
+        "costs": UnitCosts(_share(costs.lost, usual), _share(costs.order, usual), _share(costs.holding, usual), fixed),
+    }
+    return replace(log, **_divided(log, products.scale), **changed)
+
+
+def at_usual_level(log: DecisionLog, relative: Floats) -> DecisionLog:
+    """Log with the quantities of each row divided by its level (rows,), whole where they were."""
+    whole = has_whole_sales(log)
+
+    def divided(values: Floats) -> Floats:
+        return np.rint(values / relative) if whole else values / relative
+
+    before = log.problem.arrival == "before"
+    available = divided(log.available)
+    stock = np.minimum(divided(log.stock), available) if before else available
+    order = np.maximum(available - stock, 0.0) if before else divided(log.order)
+    sales = np.where(log.censored, available, np.minimum(divided(log.sales), available))
+    problem = log.problem.model_copy(update={"orders": None})
+    return replace(
+        log,
+        problem=problem,
+        stock=stock,
+        order=order,
+        sales=sales,
+        stockout=log.censored,
+        out_of_stock=None,
+        open_time=None,
+        received=None,
+        adjustment=None,
+        pipeline=None,
+        last_sales=np.where(np.isnan(log.last_sales), np.nan, log.last_sales / relative[log.starts]),
+    )
+
+
+def has_whole_sales(log: AnyLog) -> bool:
+    """True where all sales are whole numbers."""
+    return bool((log.sales == np.rint(log.sales)).all())
+
+
+def _divided(log: AnyLog, divisor: Floats) -> dict[str, Any]:
+    """Columns of quantities, divided by the divisor of their product."""
+    by_row, by_segment = divisor[log.products.of_row], divisor[log.products.of_segment]
+    columns = {name: counted(each, by_row) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None}
+    columns["last_sales"] = counted(log.last_sales, by_segment)
+    if log.pipeline is not None:
+        columns["pipeline"] = counted(log.pipeline, by_row[:, None])
+    return columns
+
+
+def _share(cost: Floats | float, usual: Floats) -> Floats | float:
+    """Unit cost relative to the usual price; one that is the same in all rows remains a number."""
+    same = np.ndim(cost) == 0 and (cost == 0 or bool((usual == 1).all()))
+    return cost if same else np.asarray(cost / usual)
+
+
+def problem_in_units(problem: Problem, unit: float) -> Problem:
+    """Problem with its quantities counted in a unit."""
+    update = {
+        "capacity": None if problem.capacity is None else float(counted(problem.capacity, unit)),
+        "orders": None if problem.orders is None else tuple(counted(np.array(problem.orders), unit).tolist()),
+        "costs": problem.costs.model_copy(update={"fixed_order": problem.costs.fixed_order / unit}),
+        "rules": problem.rules.in_units(unit),
+        "supply": problem.supply.in_units(unit),
+    }
+    return problem.model_copy(update=update)
+
+
+def settings_in_units(settings: AnySettings, unit: float) -> AnySettings:
+    """Settings of a learner with rules and quantities counted in a unit."""
+    update: dict[str, Any] = {}
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if isinstance(value, BusinessRules):
+            update[name] = value.in_units(unit)
+        elif Quantity in field.metadata and value is not None:
+            update[name] = float(counted(value, unit))
+    return settings.model_copy(update=update)
+
+
+def names_quantities(problem: Problem, *settings: StrictSettings) -> bool:
+    """True where a problem, or the settings of a learner, name quantities of the whole shop."""
+    return problem_in_units(problem, 2.0) != problem or any(settings_in_units(each, 2.0) != each for each in settings)

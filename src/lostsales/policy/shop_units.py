@@ -1,0 +1,298 @@
+"""The wrapper between the units of the shop and those of a policy: relative rows in, decisions of the shop out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lostsales.data.feature import Feature, feature_count
+from lostsales.data.ladders import Ladders, snapped
+from lostsales.data.log import SalesLog
+from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductTable
+from lostsales.data.relative import in_units, problem_in_units
+from lostsales.data.scale import TINY
+from lostsales.data.units import counted
+from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected
+from lostsales.policy.moving_level import LevelStates
+from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.product_rows import ProductRows, rows_of_view
+from lostsales.policy.rules import Rules, SavedRules
+from lostsales.policy.view import EARLIER_PERIODS, Action, ClosedPeriod, Features, SeriesContext, View
+from lostsales.policy.wrapper import PolicyWrapper
+from lostsales.saved_fields import NOT_SAVED, NonNegative
+from lostsales.types import Floats
+
+# Columns of a decision and fields of an expectation that are quantities, and those that are money.
+QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_demand", "expected_lost"})
+MONEY = frozenset({"value", "penalty", "advantage"})
+EXPECTED_QUANTITIES, EXPECTED_MONEY = ("demand", "sales", "lost", "leftover"), ("profit", "value")
+DIGITS = 10  # to which quantities of the shop are rounded
+PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
+
+
+@dataclass(frozen=True, eq=False)
+class ShopGrid:
+    """Prices and orders of a shop whose policy decides in relative units, and the rules that hold for them."""
+
+    ladders: Ladders  # relative
+    rules: SavedRules
+    unit_cost: NonNegative  # of an order, its mean in the log
+
+    def in_units(self, unit: float) -> "ShopGrid":
+        """The same with quantities counted in a unit."""
+        return replace(self, ladders=self.ladders.in_units(unit), rules=self.rules.in_units(unit))
+
+    def settled(
+        self, view: View, rows: ProductRows, wanted: Action, problem: Problem, asks: tuple[Feature, ...]
+    ) -> Action:
+        """Allowed action of the shop that is nearest to a wanted one."""
+        ladders, seen, (price, order) = self.ladders, rows.seen, wanted
+        if ladders.relative_prices and ladders.price_step:
+            price = np.where(np.isnan(price), price, snapped(price, ladders.price_step, ladders.price_endings))
+        price = np.clip(price, seen.price_floor, seen.price_ceiling)
+        multiple = np.where(rows.case_size > 0, rows.case_size, ladders.order_multiple)
+        multiple = self.rules.multiples(view, multiple)
+        order, step = np.minimum(order, seen.order_ceiling), np.where(multiple > 0, multiple, 1.0)
+        if ladders.relative_orders:
+            counts = np.minimum(np.rint(order / step), np.floor(seen.order_ceiling / step + TINY))
+            order = np.where(multiple > 0, step * counts, order)
+        room, limit = room_of(problem), view.order_limit(problem)
+        listed = not ladders.relative_prices and bool((rows.usual_price != 1).any())
+        listed |= not ladders.relative_orders and bool((rows.scale != rows.unit).any())
+        if self.rules == Rules() and np.isinf(room) and limit is None and not listed:
+            return Action(price, order)
+        rules = self.rules.of_view(view)
+        prices = seen.prices_within(ladders.prices_of(rows.usual_price), rules)
+        grid = ActionGrid(prices, ladders.orders_of(rows.scale, multiple), room, self.unit_cost)
+        may = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(asks), limit)
+        may = seen.allowed(grid.price, grid.order, may)
+        far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])
+        nearest = grid.taken(np.where(may, np.nan_to_num(far), np.inf).argmin(axis=1))
+        return Action(*(np.where(np.isnan(each), each, at) for each, at in zip((price, order), nearest, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class InShopUnits(PolicyWrapper[SavedPolicy]):
+    """Asks the policy inside in relative units, and answers in those of the shop.
+
+    Quantities are divided by the scale of their product, and by the level at which its demand is where that moves;
+    prices and unit costs by its usual price.
+    """
+
+    problem: Problem  # of the shop
+    products: ProductTable
+    usual_demand: NonNegative
+    grid: ShopGrid | None = None  # None: the policy inside chooses among the prices and orders of the shop
+    level: LevelStates | None = None  # None: the level of demand is not followed
+    # levels at which periods are replayed, by product
+    replayed: Annotated[dict[str, float] | None, NOT_SAVED] = None
+
+    @property
+    def may_recommend(self) -> Ladders | None:
+        """Grid of the shop; None where orders are those of the policy inside times a level that moves."""
+        if self.grid is not None:
+            return self.grid.ladders
+        inside = self.policy.may_recommend
+        if inside is None or (self.level is not None and not self.level.still):
+            return None
+        return inside.in_units(1 / self.products.shop_unit)
+
+    @property
+    def asks(self) -> tuple[Feature, ...]:
+        """Features that the policy inside asks for, without unit costs that are the same in all rows of the shop."""
+        return tuple(each for each in self.policy.asks if each.name not in self._costs)
+
+    @property
+    def _costs(self) -> dict[str, float]:
+        """Unit costs that the problem gives as numbers, by the name of their feature."""
+        names, costs = self.problem.columns, self.problem.costs
+        given = {names.lost_cost: costs.lost, names.order_cost: costs.order, names.holding_cost: costs.holding}
+        return {name: cost for name, cost in given.items() if isinstance(cost, float)}
+
+    def summary(self) -> dict[str, Any]:
+        """Summary of the policy inside, and the units in which it is to be read."""
+        found = self.policy.summary()
+        if self.level is not None:
+            found |= {"level": "followed" if self.level.still else "moves"}
+        if self.grid is not None:
+            found |= {"relative": True}
+        return found | ({"unit": self.products.shop_unit} if (self.products.unit != 1).any() else {})
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:
+        """Price and order of every product."""
+        rows = self.rows(view)
+        price, order = self.policy.decide(self.inside(view, rows), rng)
+        return self._settled(view, rows, price, order)
+
+    def explain(self, view: View) -> Decision:
+        """Decision of the policy inside in the units of the shop."""
+        rows = self.rows(view)
+        found = self.policy.explain(self.inside(view, rows))
+        money = rows.scale * rows.usual_price if found.in_money else np.ones(len(rows.scale))
+        price, order = self._settled(view, rows, found.price, found.order)
+        second = self._settled(view, rows, found.runner_up_price, found.runner_up_order)
+        more = {
+            name: _quantity(each, rows.scale) if name in QUANTITIES else each * money if name in MONEY else each
+            for name, each in found.more.items()
+        }
+        if self.level is not None:
+            more["demand_level"] = self._levels(view)
+        found = replace(
+            found,
+            price=price,
+            order=order,
+            runner_up_price=second.price,
+            runner_up_order=second.order,
+            more=more,
+            **{name: getattr(found, name) * money for name in MONEY},
+        )
+        if self.grid is None:
+            return found
+        unseen, never = rows.seen.unseen(price, order), rows.seen.never_ordered
+        return replace(found, unknown_series=rows.is_unknown, unseen=unseen, never_ordered=never)
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
+        """Expectation of the policy inside in the units of the shop."""
+        rows = self.rows(view)
+        asked = Action(action.price / rows.usual_price, counted(action.order, rows.scale))
+        cost = None if unit_cost is None else unit_cost / rows.usual_price
+        found = self.policy.expect(self.inside(view, rows), asked, cost)
+        if found is None:
+            return None
+        quantities = {name: getattr(found, name) * rows.scale for name in EXPECTED_QUANTITIES}
+        money = {name: getattr(found, name) * rows.scale * rows.usual_price for name in EXPECTED_MONEY}
+        return replace(found, **quantities, **money, unit_cost=found.unit_cost * rows.usual_price)
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
+        """Equally likely demands of the policy inside, in the quantities of the shop."""
+        rows = self.rows(view)
+        atoms = self.policy.demand_atoms(self.inside(view, rows), price / rows.usual_price)
+        return None if atoms is None else atoms * rows.scale[:, None]
+
+    def replayed_on(self, log: SalesLog) -> "InShopUnits":
+        """The policy at the mean level of a log, which is that of a demand model learned from it."""
+        return self if self.level is None else replace(self, replayed=self.level.mean_over(self._counts(log)))
+
+    def counted(self, log: SalesLog) -> tuple["InShopUnits", SalesLog]:
+        """The same policy and a log of the shop, with quantities counted in the units of products."""
+        unit, products = self.products.shop_unit, self.products
+        in_counts = replace(
+            self,
+            problem=problem_in_units(self.problem, unit),
+            products=products.times(1 / unit, 1 / products.unit),
+            grid=None if self.grid is None else self.grid.in_units(unit),
+            usual_demand=self.usual_demand / unit,
+        )
+        return in_counts, self._counts(log)
+
+    def rows(self, view: View) -> ProductRows:
+        """Divisors and limits of the products of a view, at the level where each stands."""
+        rows = rows_of_view(self.products, view)
+        return rows if self.level is None else replace(rows, scale=rows.scale * self._levels(view))
+
+    def inside(self, view: View, rows: ProductRows) -> View:
+        """The same open period as the policy inside sees it."""
+        if (rows.scale == 1).all() and (rows.usual_price == 1).all() and self.asks == self.policy.asks:
+            return view
+        if (rows.usual_price == 1).all() and self.asks == self.policy.asks:
+            return relative_view(view, rows.scale, rows.usual_price)
+        market = {each.name for each in self.problem.features}
+
+        def relative(features: Features) -> Features:
+            given = dict(zip((each.name for each in self.asks), features, strict=True)) | self._costs
+            return tuple(
+                np.asarray(given[each.name] / (1.0 if each.name in market else rows.usual_price))
+                for each in self.policy.asks
+            )
+
+        return relative_view(view, rows.scale, rows.usual_price, relative)
+
+    def _settled(self, view: View, rows: ProductRows, price: Floats, order: Floats) -> Action:
+        """Action of the shop for a relative one."""
+        wanted = Action(price * rows.usual_price, order * rows.scale)
+        if self.grid is not None:
+            return self.grid.settled(view, rows, wanted, self.problem, self.asks)
+        if self.level is None:
+            return wanted._replace(order=_quantity(order, rows.scale))
+        return wanted._replace(order=_quantity(self._nearest_order(wanted.order, rows.unit), 1.0))
+
+    def _nearest_order(self, order: Floats, unit: Floats) -> Floats:
+        """Nearest order that the problem allows, where a level has moved it off the orders of the shop."""
+        if self.problem.orders is None:
+            return np.rint(order / unit) * unit if self.level is not None and self.level.whole else order
+        listed = np.sort(np.array(self.problem.orders))
+        middle = (listed[1:] + listed[:-1]) / 2
+        return np.where(np.isnan(order), np.nan, listed[np.searchsorted(middle, np.nan_to_num(order))])
+
+    def _levels(self, view: View) -> Floats:
+        """Level of demand of each product of a view relative to its usual one: after its recent rows, where known."""
+        recent = None if view.recent is None else view.recent.log
+        if recent is not None:
+            levels = self._levels_after(recent)
+        else:
+            levels = self._usual_levels if self.replayed is None else self.replayed
+        if view.names is None:
+            return np.ones(len(view.stock))
+        return np.array([levels.get(str(name), 1.0) for name in view.names])
+
+    @cached_property
+    def _usual_levels(self) -> dict[str, float]:
+        return {} if self.level is None else self.level.without_recent_rows()
+
+    @cached_property
+    def _followed(self) -> "WeakKeyDictionary[SalesLog, dict[str, float]]":
+        """Levels after the recent rows of open days, as one day is asked about many times."""
+        return WeakKeyDictionary()
+
+    def _levels_after(self, recent: SalesLog) -> dict[str, float]:
+        if self.level is not None and recent not in self._followed:
+            self._followed[recent] = self.level.after(self._counts(recent)).now()
+        return self._followed.get(recent, {})
+
+    def _counts(self, log: SalesLog) -> SalesLog:
+        units, shop_unit = self.products.units_by_name, self.products.shop_unit
+        return in_units(log, shop_unit, np.array([units.get(str(name), shop_unit) for name in log.products.names]))
+
+    @classmethod
+    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
+        """Number of inputs on which levels depend: the price and the features."""
+        return {"level inputs": 1 + feature_count(saved["problem"].features)}
+
+
+def relative_view(
+    view: View, scale: Floats, usual_price: Floats, features: Callable[[Features], Features] | None = None
+) -> View:
+    """The same open period with quantities and prices divided by those of each product, (rows,)."""
+    context = view.context
+    if context is not None:
+        context = SeriesContext(context.attributes, context.mean_demand / scale)
+    longest = int(view.depth.max(initial=0)) + EARLIER_PERIODS
+    past = tuple(
+        # Every closed period knows those before it as well: their pasts again would double the work with each period.
+        ClosedPeriod(
+            relative_view(replace(each.view, past=()), scale, usual_price, features),
+            Action(each.action.price / usual_price, counted(each.action.order, scale)),
+        )
+        for each in view.past[-longest:]
+    )
+    return replace(
+        view,
+        features=view.features if features is None else features(view.features),
+        stock=counted(view.stock, scale),
+        last_sales=counted(view.last_sales, scale),
+        last_demand=None if view.last_demand is None else counted(view.last_demand, scale),
+        past=past,
+        context=context,
+        pipeline=None if view.pipeline is None else counted(view.pipeline, scale[:, None]),
+        recent=None if view.recent is None else view.recent.in_units(scale),
+    )
+
+
+def _quantity(counts: Floats, unit: Floats | float) -> Floats:
+    return np.asarray(np.round(counts * unit, DIGITS))
