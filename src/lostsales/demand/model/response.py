@@ -123,7 +123,8 @@ def fit_response(
         dispersion=dispersion,
         drift=drift,
     )
-    return FittedResponse(response, level, mean / np.exp(on_sale), demand)
+    mean = mean / np.exp(on_sale)
+    return FittedResponse(response, level, mean, np.where(shows, demand, mean))
 
 
 @dataclass(frozen=True, eq=False)
