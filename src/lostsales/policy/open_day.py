@@ -17,7 +17,7 @@ from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
-from lostsales.policy.coming_periods import coming_features, split_today
+from lostsales.policy.coming_periods import coming_features, later_features, split_today
 from lostsales.policy.feature_cells import read_features
 from lostsales.policy.open_supply import OpenSupply
 from lostsales.policy.recent_demand import RecentDemand
@@ -94,6 +94,7 @@ def read_open_day(
             pipeline=supply.pipeline,
             order_phase=problem.supply.order_phase(day.period),
             coming=coming_features(problem, day.names, day.period, later),
+            later=later_features(problem, day.names, later),
             recent=history,
             dates=day.period,
         ),

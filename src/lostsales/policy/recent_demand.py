@@ -88,7 +88,12 @@ class ShownDemand:
         return cls(np.zeros(shape), np.zeros(shape, dtype=bool), np.zeros(shape), np.zeros((*shape, features)))
 
     def add(
-        self, period: int, sales: Floats, stockout: Bools, price: Floats | float = 0.0, features: tuple[Floats, ...] = ()
+        self,
+        period: int,
+        sales: Floats,
+        stockout: Bools,
+        price: Floats | float = 0.0,
+        features: tuple[Floats, ...] = (),
     ) -> None:
         """A closed period."""
         self.shown[:, period], self.is_censored[:, period], self.price[:, period] = sales, stockout, price

@@ -109,9 +109,8 @@ class Market:
         return np.asarray(season * np.exp(np.clip(effect, -MOST_EFFECT, MOST_EFFECT)))
 
     def relative(self, at: Ints, price: Floats) -> Floats:
-        """Logarithm of prices (rows, periods) relative to the usual ones."""
-        usual = np.r_[self.usual_price, np.nan][at]
-        usual = np.where(np.isnan(usual), price[:, 0], usual)[:, None]
+        """Logarithm of prices (rows, periods) relative to the usual ones; 0 for an unknown product."""
+        usual = np.r_[self.usual_price, np.nan][at][:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.log(price / usual)
         return np.clip(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), -FARTHEST_PRICE, FARTHEST_PRICE)

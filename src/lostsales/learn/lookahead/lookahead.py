@@ -8,17 +8,20 @@ from pydantic import Field
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.product_table import ProductTable
 from lostsales.data.progress import Progress
-from lostsales.demand.forecasting.calendar_season import CalendarSeason
+from lostsales.demand.model.market import Market
 from lostsales.errors import LostSalesError
 from lostsales.learn.learner import Learner
 from lostsales.learn.lookahead.orders import AHEAD, MOST_AHEAD, MOST_PATHS, PATHS, Search
-from lostsales.learn.lookahead.policy import MOST_REVIEW, LookaheadPolicy, check_draws
+from lostsales.learn.lookahead.policy import MOST_REVIEW, PathPolicy, check_draws
+from lostsales.learn.lookahead.prices import PriceRange
 from lostsales.learn.lookahead.product_levels import ProductLevels
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
 
 LEAST_ROWS = 2
+# The criterion is profit per period: futures are short, and hardly discounted.
+LEAST_DISCOUNT = 0.999
 QUICK_PATHS = 32
 
 
@@ -54,25 +57,43 @@ class Lookahead(Learner):
         AHEAD, description="Periods that are looked at beyond the longest lead time."
     )
 
-    def fit(self, log: DecisionLog, progress: Progress | None = None) -> LookaheadPolicy:  # noqa: ARG002, quick
-        """Levels, prices and costs of each series."""
-        data = TrainingData.of(log, self.rules, least_rows=LEAST_ROWS)
-        _check_rules(data)
-        review, search = _review(log, data.rules), Search(self.paths, self.ahead, self.seed)
-        check_draws(log.problem, search, review)
-        season = CalendarSeason.of(log)
-        return LookaheadPolicy(
-            problem=log.problem,
-            rules=data.rules,
-            products=ProductTable.of(log, data.rules),
-            levels=ProductLevels.of(log, data.runs, season),
-            season=season,
-            fixed_cost=float(log.costs.fixed_order),
-            counted=data.runs.observed.integer,
-            review=review,
-            usual_demand=data.usual_demand,
-            search=search,
-        )
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PathPolicy:  # noqa: ARG002, quick
+        """Levels, response and costs of each product."""
+        return fit_paths(log, self.rules, Search(self.paths, self.ahead, self.seed), sets_prices=False)
+
+
+def fit_paths(
+    log: DecisionLog,
+    rules: Rules,
+    search: Search,
+    *,
+    sets_prices: bool,
+    caution: float = 0.5,
+    discount: float | None = None,
+) -> PathPolicy:
+    """Learn the demand model of a log, and the policy that decides on its sample paths."""
+    data = TrainingData.of(log, rules, least_rows=LEAST_ROWS)
+    _check_rules(data)
+    review = _review(log, data.rules)
+    check_draws(log.problem, search, review)
+    market, fitted = Market.learned(log, data.runs.observed)
+    usual = log.products.means(np.exp(fitted.level))
+    return PathPolicy(
+        problem=log.problem,
+        rules=data.rules,
+        products=ProductTable.of(log, data.rules),
+        market=market,
+        levels=ProductLevels.of(log, data.runs, market, usual),
+        prices=PriceRange.of(log, data.rules),
+        sets_prices=sets_prices and not log.keeps_price,
+        caution=caution,
+        discount=max(log.problem.discount, LEAST_DISCOUNT) if discount is None else discount,
+        fixed_cost=float(log.costs.fixed_order),
+        counted=data.runs.observed.integer,
+        review=review,
+        usual_demand=data.usual_demand,
+        search=search,
+    )
 
 
 def _check_rules(data: TrainingData) -> None:

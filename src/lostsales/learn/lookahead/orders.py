@@ -41,12 +41,12 @@ def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, searc
     return found
 
 
-def demand_paths(levels: MovingLevels, situation: Situation, search: Search) -> Floats:
-    """Demands of the open period as the search draws them, (series, paths)."""
+def demand_paths(levels: MovingLevels, exposure: Floats, situation: Situation, search: Search) -> Floats:
+    """Demands of the open period with an exposure (series, 1) as the search draws them, (series, paths)."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
     today = PathDraws(*(np.ascontiguousarray(each[:, :1]) for each in (draws.chances, draws.errors)))
-    return levels.paths(today, np.ascontiguousarray(situation.exposure[:, :1]))[:, :, 0]
+    return levels.paths(today, np.ascontiguousarray(exposure))[:, :, 0]
 
 
 @lru_cache(maxsize=128)
@@ -57,11 +57,11 @@ def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> D
     return Draws(demand.chances, demand.errors, orders, stratified(paths, periods + longest + 1, arrival_rng))
 
 
-def terms_of(shop: Shop, review: int = 1, shown: bool = True, hold: int = 1) -> Terms:
+def terms_of(shop: Shop, review: int = 1, shown: bool = True, hold: int = 1, discount: float | None = None) -> Terms:
     """Terms that the series of a shop share; `review` where the shop has no cycle of order days."""
     supply, cycle = shop.supply, shop.supply.order_cycle
     return Terms(
-        discount=shop.discount,
+        discount=shop.discount if discount is None else discount,
         share=supply.share,
         flow=shop.flow,
         crossing=supply.crossing,

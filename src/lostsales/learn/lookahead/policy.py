@@ -1,4 +1,4 @@
-"""The policy that orders by sampled futures and keeps the price of each series."""
+"""The policy that decides price and order on sampled futures."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple
@@ -10,25 +10,37 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.units import order_multiple
-from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.model.market import Market
 from lostsales.errors import LostSalesError
 from lostsales.learn.lookahead.allowed_orders import nearest_allowed
-from lostsales.learn.lookahead.order_loops import Found, Situation, kept_prices
+from lostsales.learn.lookahead.order_loops import Found, Situation
 from lostsales.learn.lookahead.orders import Search, demand_paths, find_actions, terms_of
+from lostsales.learn.lookahead.prices import PriceRange, planned_price
 from lostsales.learn.lookahead.product_levels import ProductLevels
-from lostsales.policy.action_grid import room_of
+from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
-from lostsales.saved_fields import NonNegative
-from lostsales.types import Bools, Floats, Ints
+from lostsales.saved_fields import NonNegative, Share
+from lostsales.types import Array, Bools, Floats, Ints
 
 KIND = "lookahead"
 MOST_REVIEW = 1_000
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
+MOST_COVER = 999.0  # days of cover that are shown
+
+
+class Plan(NamedTuple):
+    """Prices and market of the open period and of those ahead."""
+
+    at: Ints  # (rows,) entry of each product, -1 where it is unknown
+    state: Ints  # (rows, periods) 1 where the product is on promotion
+    price: Floats  # (rows, periods) planned
+    inputs: Floats  # (rows, periods, columns) of the market
+    exposure: Floats  # (rows, periods)
 
 
 class _Decided(NamedTuple):
@@ -38,17 +50,23 @@ class _Decided(NamedTuple):
     found: Found
     levels: MovingLevels
     situation: Situation
+    plan: Plan
+    today: Array | None  # (rows, 1) the date
 
 
 @dataclass(frozen=True, eq=False)
-class LookaheadPolicy(PolicyBase):
-    """Orders by sampled futures; the price stays as it was, as far as the rules allow it."""
+class PathPolicy(PolicyBase):
+    """Price and order by sampled futures of demand, on the same random numbers for all actions."""
 
     problem: Problem
     rules: SavedRules
     products: ProductTable
+    market: Market
     levels: ProductLevels
-    season: CalendarSeason
+    prices: PriceRange
+    sets_prices: bool  # False: every product keeps its last price
+    caution: NonNegative  # standard errors of the elasticity by which another price is worth less
+    discount: Share
     fixed_cost: NonNegative  # of an order
     counted: bool  # demand comes in whole units
     review: Annotated[
@@ -63,26 +81,34 @@ class LookaheadPolicy(PolicyBase):
         return self._decided(view).action
 
     def explain(self, view: View) -> Decision:
-        """The decision; its value is the profit of the periods that were looked at."""
-        decided, at = self._decided(view), self._at(view)
-        more = {"expected_demand": decided.found.mean_demand}
+        """The decision with the reasons for it; its value is the profit of the periods that were looked at."""
+        decided = self._decided(view)
+        found, at = decided.found, decided.plan.at
+        usual = np.r_[self.levels.usual, np.nan][at]
+        supply = view.stock + view.on_order
+        more = {
+            "expected_demand": found.mean_demand,
+            "demand_level": decided.levels.mean / np.where(usual > 0, usual, np.nan),
+            "days_of_cover": np.minimum(supply / np.maximum(found.mean_demand, 1e-9), MOST_COVER),
+        }
+        has_next = np.isfinite(found.next_value)
         return replace(
             Decision.without_reasons(decided.action),
-            value=decided.found.value,
+            value=found.value,
+            runner_up_price=np.where(has_next, found.next_price, np.nan),
+            runner_up_order=np.where(has_next, found.next_order, np.nan),
+            advantage=np.where(has_next, found.value - np.where(has_next, found.next_value, 0.0), np.nan),
             unknown_series=at < 0,
             never_ordered=(self.products.seen.largest_order[at] == 0) & (at >= 0),
             more=more,
         )
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
-        """Expectations of an action by the sampled demands of today.
-
-        These are of the price that is kept: nothing is known of another one, nor of the value of another order.
-        """
+        """Expectations of an action by the sampled demands of today at its price."""
         decided = self._decided(view)
-        paths = demand_paths(decided.levels, decided.situation, self.search)
-        paths = np.where((action.price == decided.action.price)[:, None], paths, np.nan)
+        paths = self._demands(decided, action.price)
         value = np.where(action.order == decided.action.order, decided.found.value, np.nan)
+        value = np.where(action.price == decided.action.price, value, np.nan)
 
         def outlook(available: Floats) -> tuple[Floats, Floats, Floats]:
             short = np.maximum(paths - available[:, None], 0.0)
@@ -91,6 +117,22 @@ class LookaheadPolicy(PolicyBase):
 
         found = Expected.of(view, action, outlook, self.problem, self._costs(view), value, np.isnan(paths[:, 0]))
         return found.at_cost(action.order, unit_cost)
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats:
+        """Equally likely demands of today at a price, (rows, paths); NaN outside the prices that were seen."""
+        return self._demands(self._decided(view), price)
+
+    def _demands(self, decided: _Decided, price: Floats) -> Floats:
+        """Sampled demands of today at prices, (rows, paths); NaN where nothing is known of demand at a price."""
+        plan = decided.plan
+        exposure = self.market.exposure(plan.at, price[:, None], plan.inputs[:, :1], decided.today)
+        paths = demand_paths(decided.levels, exposure, decided.situation, self.search)
+        known = price == plan.price[:, 0]
+        if self.sets_prices:
+            seen = self.products.seen
+            lowest, highest = (np.r_[each, np.nan][plan.at] for each in (seen.lowest_price, seen.highest_price))
+            known |= (price >= lowest) & (price <= highest)
+        return np.where(known[:, None], paths, np.nan)
 
     def _at(self, view: View) -> Ints:
         """Entry of each product of a view, -1 where it is unknown, (rows,)."""
@@ -108,32 +150,140 @@ class LookaheadPolicy(PolicyBase):
         return UnitCosts(lost, order, holding, self.fixed_cost)
 
     def _decided(self, view: View) -> "_Decided":
-        last = view.last_price
-        wanted_price = np.where(np.isnan(last), self._usual(self.products.price, view), last)
         rules = self.rules.of_view(view)
-        terms, longest = terms_of(self.problem, self.review), self.problem.lead_times.longest
-        situation = self._situation(view, wanted_price, rules, self.search.periods(longest, terms.review))
-        levels = self.levels.levels_of(view, self._at(view), self.counted, self.season)
+        terms = terms_of(self.problem, self.review, hold=rules.price_every or 1, discount=self.discount)
+        periods = self.search.periods(self.problem.lead_times.longest, terms.review)
+        dates = self._dates(view, periods)
+        costs, features = self._costs(view), view.features_by_name(self.asks)
+        plan, choices = self._plan(view, rules, features, costs, periods, dates)
+        levels = self.levels.levels_of(view, plan.at, self.counted, self.market, self.problem.features)
+        situation = self._situation(view, plan, choices, levels, rules, costs, terms.hold)
         found = find_actions(levels, situation, terms, self.search)
-        features, unit_cost = view.features_by_name(self.asks), self._usual(self.products.order_cost, view)
         action = nearest_allowed(
-            self.problem, rules, Action(wanted_price, found.order), view, features, situation.multiple, unit_cost
+            self.problem, rules, Action(found.price, found.order), view, features, situation.multiple, costs.order
         )
-        return _Decided(action, found, levels, situation)
+        return _Decided(action, found, levels, situation, plan, None if dates is None else dates[:, :1])
 
-    def _situation(self, view: View, price: Floats, rules: Rules, periods: int) -> Situation:
+    def _dates(self, view: View, periods: int) -> Array | None:
+        """Dates of today and the periods after it, (rows, periods); None where periods have no dates."""
+        if view.dates is None or view.dates.dtype.kind != "M":
+            return None
+        return np.asarray(view.dates[:, None] + np.arange(periods) * np.timedelta64(self.market.season.step, "us"))
+
+    def _plan(
+        self,
+        view: View,
+        rules: Rules,
+        features: dict[str, Floats],
+        costs: UnitCosts,
+        periods: int,
+        dates: Array | None,
+    ) -> tuple[Plan, Floats]:
+        """Planned prices of today and the periods ahead, and the prices that may be charged today instead."""
+        at, market, rows = self._at(view), self.market, len(view.stock)
+        inputs = self._coming_inputs(view, periods)
+        state = np.zeros((rows, periods), dtype=np.int64)
+        if self.prices.promotion >= 0:
+            column = self.prices.promotion
+            state = (market.centre[column] + market.scale[column] * inputs[:, :, column] > 0.5).astype(np.int64)
+        usual = self.prices.usual[state, at[:, None]]
+        last = view.last_price
+        kept = np.where(np.isnan(last), np.where(at < 0, np.median(self.prices.usual[0]), usual[:, 0]), last)
+        unknown = (at < 0)[:, None]
+        choices = np.empty((rows, 0))
+        if not self.sets_prices:
+            # A promotion that begins or ends brings its usual price, as far as the log has shown one.
+            changes = state != state[:, :1]
+            first = np.where(self._was_on(view) == state[:, 0], kept, usual[:, 0])
+            price = np.where(changes & ~unknown, usual, first[:, None])
+        else:
+            regular = np.zeros(rows, dtype=np.int64)
+            elasticity, error = market.coefficients[at, 0], market.price_errors[at]
+            candidates = self.prices.candidates(at, regular)
+            may = self._allowed_prices(candidates, view, rules, features, costs)
+            best = planned_price(
+                candidates, may, self.prices.usual[0, at], elasticity, error, costs.order, self.caution
+            )
+            price = np.where(state == 1, usual, best[:, None])
+            choices = self.prices.candidates(at, state[:, 0])
+            may = self._allowed_prices(choices, view, rules, features, costs)
+            fixed = self._price_is_fixed(view, rules) | (at < 0)
+            price[:, 0] = np.where(fixed, kept, price[:, 0])
+            price = np.where(unknown, kept[:, None], price)
+            choices = np.where(may & ~fixed[:, None], choices, np.nan)
+        exposure = market.exposure(at, price, inputs, dates)
+        return Plan(at, state, np.ascontiguousarray(price), inputs, np.ascontiguousarray(exposure)), choices
+
+    def _coming_inputs(self, view: View, periods: int) -> Floats:
+        """Columns of the market, expected or known ahead, (rows, periods, columns)."""
+        features, rows = self.problem.features, len(view.stock)
+        inputs = self.market.coming(self.market.inputs(features, list(view.features), rows), periods)
+        if view.later is not None and len(features):
+            known = min(view.later.shape[1], periods - 1)
+            values = [view.later[:, :known, k].reshape(-1) for k in range(len(features))]
+            given = self.market.inputs(features, values, rows * known).reshape(rows, known, -1)
+            missing = np.isnan(view.later[:, :known]).any(axis=2)
+            inputs[:, 1 : known + 1] = np.where(missing[:, :, None], inputs[:, 1 : known + 1], given)
+        return inputs
+
+    def _was_on(self, view: View) -> Ints:
+        """State of promotion of the last period, as today's where it is not known, (rows,)."""
+        if self.prices.promotion < 0 or not view.past:
+            return np.zeros(len(view.stock), dtype=np.int64)
+        inputs = self.market.inputs(self.problem.features, list(view.past[-1].view.features), len(view.stock))
+        column = self.prices.promotion
+        value = self.market.centre[column] + self.market.scale[column] * inputs[:, column]
+        return np.asarray((value > 0.5).astype(np.int64))
+
+    def _allowed_prices(
+        self, prices: Floats, view: View, rules: Rules, features: dict[str, Floats], costs: UnitCosts
+    ) -> Bools:
+        """Prices that pass the rules, (rows, candidates)."""
+        if not rules.own and rules == Rules():
+            return ~np.isnan(prices)
+        none = np.zeros((len(prices), 1))
+        grid = ActionGrid(np.nan_to_num(prices), none, np.inf, costs.order)
+        known = ~np.isnan(prices)
+        free = rules.model_copy(update={"forbidden": (), "mask": None, "minimum": None, "multiple": None})
+        return known & free.feasible(grid, view.stock, view.last_price, features)
+
+    def _price_is_fixed(self, view: View, rules: Rules) -> Bools:
+        """Products whose price has changed less than `price_every` periods ago, (rows,)."""
+        found = np.zeros(len(view.stock), dtype=bool)
+        back = min((rules.price_every or 1) - 1, len(view.past) - 1)
+        for age in range(1, back + 1):
+            found |= view.past[-age].action.price != view.past[-age - 1].action.price
+        return found
+
+    def _situation(
+        self,
+        view: View,
+        plan: Plan,
+        choices: Floats,
+        levels: MovingLevels,
+        rules: Rules,
+        costs: UnitCosts,
+        hold: int,
+    ) -> Situation:
         rows, law = len(view.stock), self.problem.lead_times
         own = np.full(rows, np.nan) if rules.multiple is None else np.broadcast_to(rules.multiple, rows)
         minimum = 0.0 if rules.minimum is None else np.nan_to_num(rules.minimum)
+        change = self.market.relative(plan.at, choices) - self.market.relative(plan.at, plan.price[:, :1])
+        change = np.where(np.isnan(choices), 0.0, change) if choices.shape[1] else choices
+        margin = np.abs(plan.price[:, :1] - costs.order[:, None]) * (levels.mean * plan.exposure[:, 0])[:, None]
+        error = self.market.price_errors[plan.at][:, None]
         return Situation(
             stock=view.stock,
             pipeline=np.zeros((rows, 0)) if view.pipeline is None else np.ascontiguousarray(view.pipeline),
             chances=np.tile(np.array(law.chances), (rows, 1)),
             lost=np.full(rows, law.lost),
-            exposure=np.ones((rows, periods)) if view.dates is None else self.season.coming(view.dates, periods),
-            may_order=self._order_days(view, periods),
-            **kept_prices(price, periods),
-            costs=self._costs(view),
+            exposure=plan.exposure,
+            may_order=self._order_days(view, plan.price.shape[1]),
+            price=plan.price,
+            choices=np.ascontiguousarray(choices),
+            effect=np.exp(self.market.coefficients[plan.at, :1] * change),
+            penalty=np.ascontiguousarray(self.caution * hold * error * np.abs(change) * margin),
+            costs=costs,
             multiple=np.where(np.isnan(own), self._multiples(view), own),
             minimum=np.broadcast_to(minimum, rows).astype(np.float64),
             limit=self._limit(view),

@@ -5,10 +5,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from lostsales.data.feature import Feature
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
+from lostsales.demand.model.market import Market
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import View
 from lostsales.saved_fields import POSITIVE, numbers
@@ -33,21 +34,26 @@ class ProductLevels:
     level: Annotated[Floats, numbers("series+1", least=POSITIVE)]  # mean demand at the end of the log, without season
     spread: Annotated[Floats, numbers("series+1", least=0)]  # variance beyond Poisson's, relative to the squared mean
     members: Annotated[Floats, numbers(MEMBERS, least=POSITIVE)]  # weights of levels by their rate, pooled
+    usual: Annotated[Floats, numbers("series", least=0)]  # mean level over the log
 
     @classmethod
-    def of(cls, log: DecisionLog, runs: Runs, season: CalendarSeason) -> "ProductLevels":
-        """Levels at the end of a log."""
+    def of(cls, log: DecisionLog, runs: Runs, market: Market, usual: Floats) -> "ProductLevels":
+        """Levels at the end of a log; `usual` (products,) are the mean ones."""
         product, count = log.products.of_row, len(log.products)
         order = np.argsort(product, kind="stable")
         edges = np.searchsorted(product[order], np.arange(count + 1))
         observed = runs.observed
         hidden, period = ~observed.is_observed[order], log.period[order]
-        shown = RecentDemand(observed.least[order], hidden, edges[:-1], edges[1:], period)
-        levels = moved(MovingLevels.start(count, observed.integer), shown, season).pooled()
+        rows = {"price": log.price[order], "features": log.features[order]}
+        shown = RecentDemand(observed.least[order], hidden, edges[:-1], edges[1:], period, **rows)
+        start, features = MovingLevels.start(count, observed.integer), log.problem.features
+        levels = moved(start, shown, np.arange(count), market, features).pooled()
         level, spread = (np.r_[each, np.median(each)] for each in (levels.mean, levels.spread))
-        return cls(level, spread, levels.prior)
+        return cls(level, spread, levels.prior, usual)
 
-    def levels_of(self, view: View, at: Ints, counted: bool, season: CalendarSeason) -> MovingLevels:
+    def levels_of(
+        self, view: View, at: Ints, counted: bool, market: Market, features: tuple[Feature, ...]
+    ) -> MovingLevels:
         """Levels of the products of a view after all of their rows, starting from those of the log.
 
         `at` (rows,) is the entry of each product, -1 if it is unknown: it starts with its first rows, and without rows
@@ -58,9 +64,9 @@ class ProductLevels:
             return self._start(view, at, counted)
         kept = self._kept_levels(recent)
         if kept is None:
-            found = moved(self._start(view, at, counted), recent, season)
+            found = moved(self._start(view, at, counted), recent, at, market, features)
         else:
-            found = moved(kept.levels, recent.since(kept.end), season)
+            found = moved(kept.levels, recent.since(kept.end), at, market, features)
         if recent.memo is not None and (recent.end > recent.first).all():
             recent.memo[self] = KeptLevels(found, recent.end, recent.unit)
         return found
@@ -79,12 +85,21 @@ class ProductLevels:
         return kept if (kept.end <= recent.end).all() and np.array_equal(kept.unit, recent.unit) else None
 
 
-def moved(levels: MovingLevels, recent: RecentDemand, season: CalendarSeason) -> MovingLevels:
-    """Levels after the rows of their products, in tables of some products at a time."""
+def moved(
+    levels: MovingLevels, recent: RecentDemand, at: Ints, market: Market, features: tuple[Feature, ...]
+) -> MovingLevels:
+    """Levels after the rows of their products `at` (series,), in tables of some products at a time."""
     count = len(recent.end)
     parts = [np.arange(low, min(low + AT_ONCE, count)) for low in range(0, count, AT_ONCE)]
     found = []
     for rows in parts:
-        shown, is_censored, period = recent.take(rows).table(LOOK_BACK)
-        found.append(levels.take(rows).after(shown, is_censored, None if period is None else season.index(period)))
+        table = recent.take(rows).table(LOOK_BACK)
+        price = np.ones(table.shown.shape) if table.price is None else table.price
+        shape = (*price.shape, len(market.centre))
+        inputs = np.zeros(shape)
+        if table.features is not None and len(market.centre):
+            columns = [table.features[:, :, k].reshape(-1) for k in range(len(features))]
+            inputs = market.inputs(features, columns, price.size).reshape(shape)
+        exposure = market.exposure(at[rows], price, inputs, table.period)
+        found.append(levels.take(rows).after(table.shown, table.is_censored, exposure))
     return MovingLevels.joined(found) if found else levels

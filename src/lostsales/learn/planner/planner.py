@@ -24,6 +24,9 @@ from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.errors import warn
 from lostsales.learn.learner import Learner
+from lostsales.learn.lookahead.lookahead import fit_paths
+from lostsales.learn.lookahead.orders import Search
+from lostsales.learn.lookahead.policy import PathPolicy
 from lostsales.learn.planner.arrivals import has_pipeline
 from lostsales.learn.planner.cost import MOST_PLANS, planner_cost
 from lostsales.learn.planner.latent_table import GroupShape, memory_reach
@@ -141,6 +144,8 @@ class Planner(Learner):
         'recent rows once it has moved beyond chance; "learn": only where it moved in the log; "fixed": do not.',
     )
 
+    way: Literal["auto", "plan", "paths"] = Field("auto", description="x")
+
     def laws(self, problem: Problem) -> int:
         """Number of laws that are planned on."""
         usual = 1 if has_pipeline(problem) else USUAL_LAWS
@@ -165,8 +170,11 @@ class Planner(Learner):
         }
         return {reason: rows for reason, rows in found.items() if rows}
 
-    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | InShopUnits:
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | InShopUnits | PathPolicy:
         """Plan on the demand model of a log, relative to the level of demand where that moves."""
+        if self.way == "paths":
+            search = Search(seed=self.seed)
+            return fit_paths(log, self.rules, search, sets_prices=True, caution=self.price_caution, discount=self.discount)
         if self.level == "fixed":
             return self.plan(log, progress)
         with single_threaded():
