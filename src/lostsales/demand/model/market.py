@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.encoding import feature_columns
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.log import SalesLog
@@ -34,7 +35,7 @@ class Market:
 
     season: CalendarSeason  # shared by all products
     response: Response
-    usual_price: Annotated[Floats, numbers("series", least=0)]  # to which prices are relative
+    usual_price: Annotated[Floats, numbers("series+1", least=0)]  # to which prices are relative; 0: not known
     group_of: Annotated[Floats, numbers("series", least=0)]  # group of each product
     centre: Annotated[Floats, numbers("columns")]  # mean of each column of the features
     scale: Annotated[Floats, numbers("columns", least=0)]  # its standard deviation, 1 of an indicator; 0: not an input
@@ -77,6 +78,8 @@ class Market:
         prior = np.r_[USUAL_ELASTICITY, np.zeros(inside.shape[1])]
         fitted = fit_response(rows, observed.integer, WEEKDAYS if is_daily else 1, prior)
         carry = _carry(log.problem.features, inside, is_first)
+        # Where series are no products but episodes of one shop, an unknown one is like them.
+        usual = np.r_[usual, 0.0 if is_assortment(log) else np.median(usual)]
         found = cls(season, fitted.response, usual, group.astype(np.float64), centre, scale, carry)
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
@@ -110,9 +113,9 @@ class Market:
 
     def relative(self, at: Ints, price: Floats) -> Floats:
         """Logarithm of prices (rows, periods) relative to the usual ones; 0 for an unknown product."""
-        usual = np.r_[self.usual_price, np.nan][at][:, None]
+        usual = self.usual_price[at][:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.log(price / usual)
+            found = np.where(usual > 0, np.log(price / usual), 0.0)
         return np.clip(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), -FARTHEST_PRICE, FARTHEST_PRICE)
 
     @property

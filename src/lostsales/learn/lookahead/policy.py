@@ -129,8 +129,7 @@ class PathPolicy(PolicyBase):
         paths = demand_paths(decided.levels, exposure, decided.situation, self.search)
         known = price == plan.price[:, 0]
         if self.sets_prices:
-            seen = self.products.seen
-            lowest, highest = (np.r_[each, np.nan][plan.at] for each in (seen.lowest_price, seen.highest_price))
+            lowest, highest = self.prices.floor.min(axis=0)[plan.at], self.prices.ceiling.max(axis=0)[plan.at]
             known |= (price >= lowest) & (price <= highest)
         return np.where(known[:, None], paths, np.nan)
 
@@ -188,8 +187,9 @@ class PathPolicy(PolicyBase):
             state = (market.centre[column] + market.scale[column] * inputs[:, :, column] > 0.5).astype(np.int64)
         usual = self.prices.usual[state, at[:, None]]
         last = view.last_price
-        kept = np.where(np.isnan(last), np.where(at < 0, np.median(self.prices.usual[0]), usual[:, 0]), last)
-        unknown = (at < 0)[:, None]
+        is_unknown = self.prices.usual[0, at] == 0
+        kept = np.where(is_unknown, np.median(self.prices.usual[0, :-1]), usual[:, 0])
+        kept, unknown = np.where(np.isnan(last), kept, last), is_unknown[:, None]
         choices = np.empty((rows, 0))
         if not self.sets_prices:
             # A promotion that begins or ends brings its usual price, as far as the log has shown one.
@@ -207,7 +207,7 @@ class PathPolicy(PolicyBase):
             price = np.where(state == 1, usual, best[:, None])
             choices = self.prices.candidates(at, state[:, 0])
             may = self._allowed_prices(choices, view, rules, features, costs)
-            fixed = self._price_is_fixed(view, rules) | (at < 0)
+            fixed = self._price_is_fixed(view, rules) | is_unknown
             price[:, 0] = np.where(fixed, kept, price[:, 0])
             price = np.where(unknown, kept[:, None], price)
             choices = np.where(may & ~fixed[:, None], choices, np.nan)

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.encoding import feature_columns
 from lostsales.data.ladders import price_spelling, snapped
@@ -29,9 +30,10 @@ class PriceRange:
     AXES: ClassVar[dict[str, Axis]] = {"listed prices": Axis(least=0)}
 
     promotion: Annotated[int, Field(ge=-1, le=100_000)]  # column of the features that marks promotions, -1: none does
-    floor: Annotated[Floats, numbers(2, "series", least=0)]
-    ceiling: Annotated[Floats, numbers(2, "series", least=0, infinite=True)]
-    usual: Annotated[Floats, numbers(2, "series", least=0)]
+    # The last entry is that of an unknown product, 0 where nothing is known of it.
+    floor: Annotated[Floats, numbers(2, "series+1", least=0)]
+    ceiling: Annotated[Floats, numbers(2, "series+1", least=0)]
+    usual: Annotated[Floats, numbers(2, "series+1", least=0)]
     listed: Annotated[Floats, numbers("listed prices", least=0)]  # of the problem or the rules; none: the range
     step: NonNegative  # prices are multiples of this plus an ending; 0: any price
     endings: tuple[float, ...]
@@ -44,7 +46,7 @@ class PriceRange:
         promotion = _promotion_column(log, columns)
         is_on = np.zeros(len(log), dtype=bool) if promotion < 0 else columns[promotion] == 1
         usual = _medians(log.price, product, count)
-        found = np.empty((3, 2, count))
+        found = np.zeros((3, 2, count + 1))
         for state in (0, 1):
             kept = np.flatnonzero(is_on == bool(state))
             own = np.bincount(product[kept], minlength=count) > 0
@@ -54,7 +56,10 @@ class PriceRange:
             middle = _medians(log.price[kept], product[kept], count)
             # A product that never had this state has the usual change of the others.
             cut = float(np.median((middle / usual)[own])) if own.any() else 1.0
-            found[:, state] = np.where(own, [lowest, highest, middle], np.tile(cut * usual, (3, 1)))
+            found[:, state, :count] = np.where(own, [lowest, highest, middle], np.tile(cut * usual, (3, 1)))
+        if not is_assortment(log):  # series are episodes of one shop
+            low, high, middle = found[:, :, :count]
+            found[:, :, count] = low.min(axis=1), high.max(axis=1), np.median(middle, axis=1)
         beyond = rules.price_beyond
         listed = log.problem.prices if rules.price_ladder is None else rules.price_ladder
         step, ending = price_spelling(log.price)
@@ -72,12 +77,12 @@ class PriceRange:
     def candidates(self, at: Ints, state: Ints) -> Floats:
         """Candidate prices of products in their states, rising, (rows, candidates); NaN for an unknown product."""
         if len(self.listed):
-            return np.tile(self.listed, (len(at), 1))
+            return np.where(self.usual[state, at][:, None] > 0, self.listed, np.nan)
         floor, ceiling = self.floor[state, at], self.ceiling[state, at]
         prices = floor[:, None] + (ceiling - floor)[:, None] * np.linspace(0.0, 1.0, CANDIDATES)
         if self.step:
             prices = np.clip(snapped(prices, self.step, self.endings), floor[:, None], ceiling[:, None])
-        return np.where((at < 0)[:, None], np.nan, prices)
+        return np.where(self.usual[state, at][:, None] > 0, prices, np.nan)
 
 
 def planned_price(

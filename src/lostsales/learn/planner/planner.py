@@ -174,7 +174,9 @@ class Planner(Learner):
         """Plan on the demand model of a log, relative to the level of demand where that moves."""
         if self.way == "paths":
             search = Search(seed=self.seed)
-            return fit_paths(log, self.rules, search, sets_prices=True, caution=self.price_caution, discount=self.discount)
+            return fit_paths(
+                log, self.rules, search, sets_prices=True, caution=self.price_caution, discount=self.discount
+            )
         if self.level == "fixed":
             return self.plan(log, progress)
         with single_threaded():
