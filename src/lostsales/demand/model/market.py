@@ -25,6 +25,7 @@ GROUP_NAMES = ("group", "category", "department", "family", "segment", "class")
 MOST_GROUPS_SHARE = 0.5  # groups per product, above which an attribute is no group
 DAILY = 86_400_000_000  # microseconds
 WEEKDAYS = 7
+PRICE_INPUTS = 2  # the logarithm of the relative price and its square, so that elasticities may change with the price
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +72,11 @@ class Market:
             is_censored=~(observed.is_observed | log.is_share)[order] & shows,
             share=np.where(shows, share * season.index(log.period[order]), 0.0),
             gap=np.where(is_first, 1.0, np.r_[1.0, np.diff(clock.column[order])]),
-            inputs=np.column_stack([price, inside]),
+            inputs=np.column_stack([price, price**2, inside]),
             place=weekday_of(log.period[order]) if is_daily else np.zeros(len(order), dtype=np.int64),
             group=group,
         )
-        prior = np.r_[USUAL_ELASTICITY, np.zeros(inside.shape[1])]
+        prior = np.r_[USUAL_ELASTICITY, np.zeros(inside.shape[1] + 1)]
         fitted = fit_response(rows, observed.integer, WEEKDAYS if is_daily else 1, prior)
         carry = _carry(log.problem.features, inside, is_first)
         # Where series are no products but episodes of one shop, an unknown one is like them.
@@ -99,9 +100,8 @@ class Market:
 
     def exposure(self, at: Ints, price: Floats, inputs: Floats, dates: Array | None) -> Floats:
         """Factor of demand, (rows, periods), at prices (rows, periods) and columns (rows, periods, columns)."""
-        coefficients = self.coefficients[at]
-        effect = coefficients[:, :1] * self.relative(at, price)
-        effect = effect + np.einsum("rpc,rc->rp", inputs, coefficients[:, 1:])
+        effect = self.price_effect(at, price)
+        effect = effect + np.einsum("rpc,rc->rp", inputs, self.coefficients[at, PRICE_INPUTS:])
         season = np.ones(price.shape)
         if dates is not None and dates.dtype.kind == "M":
             season = self.season.index(dates)
@@ -110,6 +110,12 @@ class Market:
                 by_group = np.concatenate([self.response.season, self.response.season.mean(axis=0)[None]])
                 season = season * np.exp(by_group[group[:, None], weekday_of(dates)])
         return np.asarray(season * np.exp(np.clip(effect, -MOST_EFFECT, MOST_EFFECT)))
+
+    def price_effect(self, at: Ints, price: Floats) -> Floats:
+        """Change of the logarithm of demand by prices (rows, periods), relative to the usual ones."""
+        slope, curvature = self.coefficients[at, :PRICE_INPUTS].T[:, :, None]
+        relative = self.relative(at, price)
+        return np.asarray(slope * relative + curvature * relative**2)
 
     def relative(self, at: Ints, price: Floats) -> Floats:
         """Logarithm of prices (rows, periods) relative to the usual ones; 0 for an unknown product."""

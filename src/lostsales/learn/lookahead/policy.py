@@ -198,12 +198,11 @@ class PathPolicy(PolicyBase):
             price = np.where(changes & ~unknown, usual, first[:, None])
         else:
             regular = np.zeros(rows, dtype=np.int64)
-            elasticity, error = market.coefficients[at, 0], market.price_errors[at]
             candidates = self.prices.candidates(at, regular)
             may = self._allowed_prices(candidates, view, rules, features, costs)
-            best = planned_price(
-                candidates, may, self.prices.usual[0, at], elasticity, error, costs.order, self.caution
-            )
+            regular_price = self.prices.usual[0, at]
+            effect, uncertain = self._effect(at, candidates, regular_price[:, None])
+            best = planned_price(candidates, may, regular_price, effect, uncertain, costs.order, self.caution)
             price = np.where(state == 1, usual, best[:, None])
             choices = self.prices.candidates(at, state[:, 0])
             may = self._allowed_prices(choices, view, rules, features, costs)
@@ -213,6 +212,14 @@ class PathPolicy(PolicyBase):
             choices = np.where(may & ~fixed[:, None], choices, np.nan)
         exposure = market.exposure(at, price, inputs, dates)
         return Plan(at, state, np.ascontiguousarray(price), inputs, np.ascontiguousarray(exposure)), choices
+
+    def _effect(self, at: Ints, prices: Floats, base: Floats) -> tuple[Floats, Floats]:
+        """Change of the logarithm of demand by prices (rows, prices) against others (rows, 1), and its uncertainty."""
+        market, known = self.market, ~np.isnan(prices)
+        effect = market.price_effect(at, prices) - market.price_effect(at, base)
+        change = market.relative(at, prices) - market.relative(at, base)
+        uncertain = market.price_errors[at][:, None] * np.abs(change)
+        return np.where(known, effect, 0.0), np.where(known, uncertain, 0.0)
 
     def _coming_inputs(self, view: View, periods: int) -> Floats:
         """Columns of the market, expected or known ahead, (rows, periods, columns)."""
@@ -268,10 +275,8 @@ class PathPolicy(PolicyBase):
         rows, law = len(view.stock), self.problem.lead_times
         own = np.full(rows, np.nan) if rules.multiple is None else np.broadcast_to(rules.multiple, rows)
         minimum = 0.0 if rules.minimum is None else np.nan_to_num(rules.minimum)
-        change = self.market.relative(plan.at, choices) - self.market.relative(plan.at, plan.price[:, :1])
-        change = np.where(np.isnan(choices), 0.0, change) if choices.shape[1] else choices
+        effect, uncertain = self._effect(plan.at, choices, plan.price[:, :1])
         margin = np.abs(plan.price[:, :1] - costs.order[:, None]) * (levels.mean * plan.exposure[:, 0])[:, None]
-        error = self.market.price_errors[plan.at][:, None]
         return Situation(
             stock=view.stock,
             pipeline=np.zeros((rows, 0)) if view.pipeline is None else np.ascontiguousarray(view.pipeline),
@@ -281,8 +286,8 @@ class PathPolicy(PolicyBase):
             may_order=self._order_days(view, plan.price.shape[1]),
             price=plan.price,
             choices=np.ascontiguousarray(choices),
-            effect=np.exp(self.market.coefficients[plan.at, :1] * change),
-            penalty=np.ascontiguousarray(self.caution * hold * error * np.abs(change) * margin),
+            effect=np.exp(effect),
+            penalty=np.ascontiguousarray(self.caution * hold * uncertain * margin),
             costs=costs,
             multiple=np.where(np.isnan(own), self._multiples(view), own),
             minimum=np.broadcast_to(minimum, rows).astype(np.float64),

@@ -20,7 +20,7 @@ LEAST_CUT, PROMOTION_SHARE = 0.03, (0.002, 0.5)
 # Nodes and weights of a normal distribution with standard deviation 1 (Gauss-Hermite): uncertain elasticities.
 NODES = np.array([-2.8569700138728, -1.3556261799743, 0.0, 1.3556261799743, 2.8569700138728])
 WEIGHTS = np.array([0.011257411327721, 0.222075922005613, 0.533333333333333, 0.222075922005613, 0.011257411327721])
-STEEPEST, FLATTEST = -12.0, -0.05  # bounds of an elasticity that a price is chosen by
+MOST_EFFECT = 4.0  # bound of the logarithm of what a price does to demand
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +86,21 @@ class PriceRange:
 
 
 def planned_price(
-    candidates: Floats, allowed: Bools, usual: Floats, elasticity: Floats, error: Floats, cost: Floats, caution: float
+    candidates: Floats,
+    allowed: Bools,
+    usual: Floats,
+    effect: Floats,
+    uncertain: Floats,
+    cost: Floats,
+    caution: float,
 ) -> Floats:
     """Price of the largest expected margin, (rows,); the usual one where no other is better beyond its uncertainty.
 
-    The gain of a candidate (rows, candidates) over the usual price (rows,) is taken over the distribution of the
-    elasticity. `caution` standard deviations of it are subtracted when candidates are compared, and the gain of the
-    best must exceed one.
+    Demand at a candidate (rows, candidates) is that at the usual price (rows,) times exp(effect), of which `uncertain`
+    is the standard deviation. `caution` standard deviations of the gain are subtracted when candidates are compared,
+    and the gain of the best must exceed one.
     """
-    slopes = np.clip(elasticity[:, None] + error[:, None] * NODES, STEEPEST, FLATTEST)[:, None, :]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = candidates / usual[:, None]
-        demand = np.power(ratio[:, :, None], slopes)
+    demand = np.exp(np.minimum(effect[:, :, None] + uncertain[:, :, None] * NODES, MOST_EFFECT))
     gain = (candidates - cost[:, None])[:, :, None] * demand - (usual - cost)[:, None, None]
     mean = gain @ WEIGHTS
     deviation = np.sqrt(np.maximum((gain - mean[:, :, None]) ** 2 @ WEIGHTS, 0.0))

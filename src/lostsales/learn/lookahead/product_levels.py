@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.feature import Feature
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.runs import Runs
@@ -16,6 +17,8 @@ from lostsales.saved_fields import POSITIVE, numbers
 from lostsales.types import Floats, Ints
 
 LOOK_BACK = 260  # periods, beyond which the weight of a row in a level is negligible
+EPISODE_WEIGHT = 40  # periods by which the usual level counts in a new episode of a shop: a limit of what moves
+STEADY_DRIFT, STEADY_WEIGHT = 1e-5, 0.01  # drift up to which levels are steady, and weight of those that move then
 AT_ONCE = 10_000  # products whose periods are put into one table: bounds memory
 
 
@@ -35,6 +38,7 @@ class ProductLevels:
     spread: Annotated[Floats, numbers("series+1", least=0)]  # variance beyond Poisson's, relative to the squared mean
     members: Annotated[Floats, numbers(MEMBERS, least=POSITIVE)]  # weights of levels by their rate, pooled
     usual: Annotated[Floats, numbers("series", least=0)]  # mean level over the log
+    one_shop: bool  # series are episodes of one shop, and not products: a new one starts like the others
 
     @classmethod
     def of(cls, log: DecisionLog, runs: Runs, market: Market, usual: Floats) -> "ProductLevels":
@@ -49,7 +53,13 @@ class ProductLevels:
         start, features = MovingLevels.start(count, observed.integer), log.problem.features
         levels = moved(start, shown, np.arange(count), market, features).pooled()
         level, spread = (np.r_[each, np.median(each)] for each in (levels.mean, levels.spread))
-        return cls(level, spread, levels.prior, usual)
+        members, one_shop = levels.prior, not is_assortment(log)
+        if one_shop:  # the episodes together show whether levels move, and how much demand varies
+            spread[-1] = np.median(market.response.dispersion)
+            if market.response.drift <= STEADY_DRIFT:
+                members = np.where(np.arange(MEMBERS) == 0, 1.0, STEADY_WEIGHT)
+                members = members / members.sum()
+        return cls(level, spread, members, usual, one_shop)
 
     def levels_of(
         self, view: View, at: Ints, counted: bool, market: Market, features: tuple[Feature, ...]
@@ -72,9 +82,11 @@ class ProductLevels:
         return found
 
     def _start(self, view: View, at: Ints, counted: bool) -> MovingLevels:
-        is_unknown = at < 0
+        if self.one_shop:
+            level, spread = np.full(len(at), np.median(self.usual)), np.full(len(at), self.spread[-1])
+            return MovingLevels.start(len(at), counted, level, spread, self.members, weight=EPISODE_WEIGHT)
         nothing = np.ones(len(at), dtype=bool) if view.recent is None else view.recent.end <= view.recent.first
-        level = np.where(is_unknown, np.where(nothing, view.last_sales, np.nan), self.level[at])
+        level = np.where(at < 0, np.where(nothing, view.last_sales, np.nan), self.level[at])
         return MovingLevels.start(len(at), counted, level, self.spread[at], self.members)
 
     def _kept_levels(self, recent: RecentDemand) -> "KeptLevels | None":
