@@ -8,7 +8,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.scale import like_groups, series_scale
 from lostsales.demand.costs import law_cost, model_cost
 from lostsales.learn.learner import BYTES_A_ROW
-from lostsales.learn.planner.arrivals import has_pipeline
+from lostsales.learn.planner.pipeline_grid import has_pipeline
 
 if TYPE_CHECKING:
     from lostsales.learn.planner.planner import Planner

@@ -1,15 +1,28 @@
 """A plan on every state of stock and orders on the way, by modified policy iteration."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lostsales.learn.planner import every_state_loops as loops
 from lostsales.learn.planner.bellman_loops import Transitions
+from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.pipeline_grid import PipelineGrid
-from lostsales.learn.planner.pipeline_simulation import PipelineProblem
 from lostsales.learn.planner.policy_iteration import LEAST_NODES, TOLERANCE, between_nodes, iterate
-from lostsales.types import Floats, Ints
+from lostsales.learn.planner.state_grid import Dynamics, StateGrid
+from lostsales.types import Bools, Floats, Ints
 
 LEAST_STOCKS = 13  # and so many orders on the way, below which there is no coarser grid to begin with
+
+
+class PipelineProblem(NamedTuple):
+    """Group and law of a plan."""
+
+    demand: Floats  # (belief shapes, z nodes, prices, lags, atoms)
+    states: MarketStates
+    grid: StateGrid
+    dynamics: Dynamics
+    allowed: Bools  # (actions,)
 
 
 def plan_every_state(
