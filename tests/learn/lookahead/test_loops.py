@@ -9,7 +9,6 @@ import pytest
 import lostsales
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.counts import count_quantile, small_count_quantiles
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.learn.lookahead.lookahead import Lookahead
@@ -88,19 +87,19 @@ def test_levels_that_a_roll_out_keeps_are_those_of_all_periods() -> None:
     """Known and unknown series, in more periods than a level remembers, and counted in units of each."""
     log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=30",)), episodes=3, seed=1)
     policy = Lookahead().fit(log)
-    facts = policy.levels
+    facts, market = policy.levels, policy.market
     rng, periods, unit = np.random.default_rng(4), LOOK_BACK + 5, np.array([1.0, 2.0, 1.0, 0.5])
     names = np.array([*log.names[:2], "new", "newer"], dtype=object)
     at = policy.products.attributes.places(names, 4)
     assert at.tolist() == [0, 1, -1, -1]
-    record, season, kept = ShownDemand.of(4, periods), CalendarSeason.none(), 0
+    record, kept = ShownDemand.of(4, periods), 0
     for period in range(periods):
         recent = record.before(period).in_units(unit)
         last = np.zeros(4) if period == 0 else record.shown[:, period - 1]
         view = View(period, (), last, last, last > 9, np.zeros(4, dtype=np.int16), None, names=names, recent=recent)
         kept += facts in record.memo
-        found = facts.levels_of(view, at, True, season).state
-        anew = facts.levels_of(replace(view, recent=replace(recent, memo=None)), at, True, season).state
+        found = facts.levels_of(view, at, True, market, ()).state
+        anew = facts.levels_of(replace(view, recent=replace(recent, memo=None)), at, True, market, ()).state
         for own, other in zip(found, anew, strict=True):
             np.testing.assert_array_equal(own, other)
         record.add(period, rng.poisson([3.0, 8.0, 20.0, 1.0]).astype(np.float64), rng.random(4) < 0.2)
@@ -109,15 +108,14 @@ def test_levels_that_a_roll_out_keeps_are_those_of_all_periods() -> None:
 
 def test_levels_are_not_kept_for_other_units_or_other_series() -> None:
     log, _ = lostsales.simulate(lostsales.Scenario.load("newsvendor", ("horizon=30",)), episodes=3, seed=1)
-    facts, record, at = Lookahead().fit(log).levels, ShownDemand.of(3, 3), np.arange(3)
+    policy, record, at = Lookahead().fit(log), ShownDemand.of(3, 3), np.arange(3)
+    facts, market = policy.levels, policy.market
     for period in range(2):
         record.add(period, np.array([4.0, 5.0, 20.0]), np.zeros(3, dtype=bool))
     stock, none = np.zeros(3), np.zeros(3, dtype=np.int16)
     view = View(2, (), stock, stock, stock > 0, none, None, names=log.names, recent=record.before(2))
-    first = facts.levels_of(view, at, True, CalendarSeason.none())
-    halves = facts.levels_of(
-        replace(view, recent=record.before(2).in_units(np.full(3, 2.0))), at, True, CalendarSeason.none()
-    )
+    first = facts.levels_of(view, at, True, market, ())
+    halves = facts.levels_of(replace(view, recent=record.before(2).in_units(np.full(3, 2.0))), at, True, market, ())
     np.testing.assert_array_less(halves.mean, first.mean)
-    some = facts.levels_of(view.take(np.array([2, 0])), at[[2, 0]], True, CalendarSeason.none())
+    some = facts.levels_of(view.take(np.array([2, 0])), at[[2, 0]], True, market, ())
     np.testing.assert_array_equal(some.mean, first.mean[[2, 0]])

@@ -50,7 +50,7 @@ def test_with_free_supply_prices_are_those_of_constant_elasticity(hold: int) -> 
     best = ELASTICITIES / (1 + ELASTICITIES)
 
     def profit(price: Floats) -> Floats:
-        return (price - 1.0) * price**ELASTICITIES
+        return np.asarray((price - 1.0) * price**ELASTICITIES)
 
     assert (profit(found.price) > 0.995 * profit(best)).all()  # around its top, profit is flat in the price
     assert (np.abs(found.price - best) < 0.25).all()

@@ -122,7 +122,8 @@ class Market:
         usual = self.usual_price[at][:, None]
         with np.errstate(divide="ignore", invalid="ignore"):
             found = np.where(usual > 0, np.log(price / usual), 0.0)
-        return np.clip(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0), -FARTHEST_PRICE, FARTHEST_PRICE)
+        found = np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0)
+        return np.asarray(np.clip(found, -FARTHEST_PRICE, FARTHEST_PRICE))
 
     @property
     def coefficients(self) -> Floats:
@@ -133,7 +134,7 @@ class Market:
     def price_errors(self) -> Floats:
         """Standard errors of the elasticities of products and, last, of an unknown one."""
         errors, spread = self.response.errors[:, 0], self.response.coefficients[:, 0].std()
-        return np.r_[errors, np.hypot(errors.max(initial=0.0), spread)]
+        return np.asarray(np.r_[errors, np.hypot(errors.max(initial=0.0), spread)])
 
 
 def group_of_products(log: SalesLog) -> Ints:

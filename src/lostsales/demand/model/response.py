@@ -16,7 +16,7 @@ import numpy as np
 
 from lostsales.demand.model.response_loops import expected_demands, smoothed_levels, whitened_products
 from lostsales.saved_fields import NonNegative, numbers
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 ROUNDS = 12  # of linearisation; coefficients change by less than 0.01 from the tenth on in shops with a known truth
 # Variances of the level per period among which the likelihood chooses: up to a tenth of demand from period to period.
@@ -61,10 +61,6 @@ class Response:
     season: Annotated[Floats, numbers("groups", "places")]  # effects on the logarithm of demand
     dispersion: Annotated[Floats, numbers("series", least=0)]  # variance beyond Poisson's over the squared mean
     drift: NonNegative  # variance of the change of a level per period
-
-    def effect(self, product: Ints, inputs: Floats) -> Floats:
-        """Factor of demand by the inputs (..., inputs) of products (...)."""
-        return np.exp(np.einsum("...i,...i->...", inputs, self.coefficients[product]))
 
 
 class FittedResponse(NamedTuple):
@@ -180,11 +176,11 @@ class Pooled:
         return Pooled(self.group, self.prior, coefficients, errors, groups, between_products, between_groups)
 
 
-def _spread(deviations: Floats, error: Floats) -> Floats:
+def _spread(deviations: Floats, error: Array) -> Floats:
     """Variance of coefficients (members, inputs) around their centre, given their posterior covariances."""
     total = (deviations**2 + np.einsum("pii->pi", error)).sum(axis=0)
     found = (total + PRIOR_WEIGHT * PRIOR_VARIANCE) / (len(deviations) + PRIOR_WEIGHT)
-    return np.maximum(found, LEAST_VARIANCE)
+    return np.asarray(np.maximum(found, LEAST_VARIANCE))
 
 
 def _season(residual: Floats, precision: Floats, group: Ints, place: Ints, season: Floats) -> Floats:
@@ -208,5 +204,5 @@ def _dispersion(demand: Floats, mean: Floats, is_exact: Bools, product: Ints, co
     return np.clip(_ratios(beyond + pooled * prior, squares + prior), *DISPERSIONS)
 
 
-def _ratios(above: Floats, below: Floats) -> Floats:
+def _ratios(above: Array, below: Array) -> Floats:
     return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)

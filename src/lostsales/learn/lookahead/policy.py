@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.economics import UnitCosts
+from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.units import order_multiple
@@ -21,7 +21,7 @@ from lostsales.learn.lookahead.product_levels import ProductLevels
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.expected import Expected
+from lostsales.policy.expected import Expected, periods_of_cover
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.saved_fields import NonNegative, Share
@@ -30,7 +30,6 @@ from lostsales.types import Array, Bools, Floats, Ints
 KIND = "lookahead"
 MOST_REVIEW = 1_000
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
-MOST_COVER = 999.0  # days of cover that are shown
 
 
 class Plan(NamedTuple):
@@ -83,13 +82,16 @@ class PathPolicy(PolicyBase):
     def explain(self, view: View) -> Decision:
         """The decision with the reasons for it; its value is the profit of the periods that were looked at."""
         decided = self._decided(view)
-        found, at = decided.found, decided.plan.at
+        found, at, (price, order) = decided.found, decided.plan.at, decided.action
         usual = np.r_[self.levels.usual, np.nan][at]
-        supply = view.stock + view.on_order
+        demand = self._demands(decided, price)
+        short = np.maximum(demand - units_available(view.stock, order, self.problem.flow)[:, None], 0.0)
         more = {
             "expected_demand": found.mean_demand,
+            "stockout_chance": np.mean(short > 0, axis=1),
+            "expected_lost": short.mean(axis=1),
+            "periods_of_cover": periods_of_cover(view.stock + view.on_order + order, found.mean_demand),
             "demand_level": decided.levels.mean / np.where(usual > 0, usual, np.nan),
-            "days_of_cover": np.minimum(supply / np.maximum(found.mean_demand, 1e-9), MOST_COVER),
         }
         has_next = np.isfinite(found.next_value)
         return replace(
@@ -229,8 +231,8 @@ class PathPolicy(PolicyBase):
             known = min(view.later.shape[1], periods - 1)
             values = [view.later[:, :known, k].reshape(-1) for k in range(len(features))]
             given = self.market.inputs(features, values, rows * known).reshape(rows, known, -1)
-            missing = np.isnan(view.later[:, :known]).any(axis=2)
-            inputs[:, 1 : known + 1] = np.where(missing[:, :, None], inputs[:, 1 : known + 1], given)
+            missing = np.isnan(view.later[:, :known]).any(axis=2, keepdims=True)
+            inputs[:, 1 : known + 1] = np.where(missing, inputs[:, 1 : known + 1], given)
         return inputs
 
     def _was_on(self, view: View) -> Ints:

@@ -48,8 +48,10 @@ class ProductLevels:
         edges = np.searchsorted(product[order], np.arange(count + 1))
         observed = runs.observed
         hidden, period = ~observed.is_observed[order], log.period[order]
-        rows = {"price": log.price[order], "features": log.features[order]}
-        shown = RecentDemand(observed.least[order], hidden, edges[:-1], edges[1:], period, **rows)
+        first, end, price = edges[:-1], edges[1:], log.price[order]
+        shown = RecentDemand(
+            observed.least[order], hidden, first, end, period, price=price, features=log.features[order]
+        )
         start, features = MovingLevels.start(count, observed.integer), log.problem.features
         levels = moved(start, shown, np.arange(count), market, features).pooled()
         level, spread = (np.r_[each, np.median(each)] for each in (levels.mean, levels.spread))

@@ -21,12 +21,12 @@ from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.physics import BELIEF_SHAPES, Physics
 from lostsales.learn.planner.plan_groups import PlanGroups, PlanRows
-from lostsales.learn.planner.price_facts import ScoredActions, periods_of_cover, price_facts
+from lostsales.learn.planner.price_facts import ScoredActions, price_facts
 from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, action_sizes, keep_largest, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
-from lostsales.policy.expected import Expected
+from lostsales.policy.expected import Expected, periods_of_cover
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.saved_fields import POSITIVE, Axis, Depth, NonNegative, Positive, Share, numbers
