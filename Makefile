@@ -23,7 +23,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test check-slow slowish pages docs figures demo bench ppo peers study mlflow format clean
+.PHONY: check lint test check-slow pages docs figures demo bench ppo peers study mlflow format clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
@@ -61,7 +61,7 @@ $(MLFLOW_READY): pyproject.toml constraints-mlflow.txt
 	@touch $@
 
 check: lint
-	$(BIN)/pytest -q -n 2 --dist loadfile -m 'not slow and not slowish'
+	$(BIN)/pytest -q -n 2 --dist loadfile --quick
 
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh demo
@@ -72,16 +72,13 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Also writes how long every test takes (tests/seconds.txt), by which make check leaves out the slowest.
 test: lint $(SURVIVAL_READY)
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --write-times
 	$(SURVIVAL)/bin/pytest tests/survival
 
 check-slow: $(READY)
 	$(BIN)/pytest -m slow
-
-# Measures every test anew and writes which of them make check leaves out.
-slowish: $(READY)
-	$(BIN)/python -m tools.slowish
 
 pages: $(READY)
 	$(BIN)/python -m tools.commands_page

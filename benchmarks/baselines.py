@@ -9,8 +9,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.markdown import markdown_table
-from lostsales.data.parallel import single_threaded, using_workers
-from lostsales.data.worker_processes import worker_pool
+from lostsales.data.parallel import single_threaded, using_workers, worker_pool
 from lostsales.learn.fit import fit
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate

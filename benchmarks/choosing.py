@@ -14,8 +14,7 @@ import numpy as np
 
 import lostsales
 from benchmarks.markdown import markdown_table
-from lostsales.data.parallel import single_threaded, using_workers
-from lostsales.data.worker_processes import worker_pool
+from lostsales.data.parallel import single_threaded, using_workers, worker_pool
 from lostsales.policy.policy import Policy
 from lostsales.policy.simple import EpsilonGreedy
 from lostsales.simulation.named_policies import named_policy

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.markdown import markdown_table, results_folder
-from lostsales.data.worker_processes import worker_pool
+from lostsales.data.parallel import worker_pool
 from lostsales.data.writing import write_table
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate

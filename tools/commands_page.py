@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from typer.models import ArgumentInfo
 
@@ -74,9 +74,8 @@ def _section(name: str, command: Callable[..., Any]) -> str:
 
 def _parameters(command: Callable[..., Any]) -> list[Parameter]:
     found = []
-    hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
-        kind, info = get_args(hints[name])
+        kind, info = get_args(parameter.annotation)
         default = "needed" if parameter.default is inspect.Parameter.empty else _default(parameter.default)
         about = str(info.help).replace("|", "\\|")
         if isinstance(info, ArgumentInfo):
@@ -89,7 +88,7 @@ def _parameters(command: Callable[..., Any]) -> list[Parameter]:
 
 
 def _value(kind: Any) -> str:
-    """What stands after an option of this type."""
+    """Placeholder after an option of this type."""
     kinds = [each for each in get_args(kind) if each is not NoneType] if get_origin(kind) is not Literal else [kind]
     one = kinds[0] if kinds else kind
     if get_origin(one) is Literal:

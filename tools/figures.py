@@ -5,7 +5,7 @@ describes, and how long the command takes on two cores:
 
     Measured at commit 1a2b3c4 by `python -m benchmarks.shops`. <!-- of: benchmarks/shops.py; 1 min -->
 
-"Recorded" in place of "Measured" is the commit that brought the figures into the page: they were measured on its code
+"Recorded" instead of "Measured" is the commit that brought the figures into the page: they were measured on its code
 or on an earlier one. Figures are stale where one of the paths has changed since. The tables that the command prints
 take the places of the first tables below the line; sentences about them are for a person to read again. DATA/FILE in a
 command is a file of data that we may not ship.

@@ -16,7 +16,7 @@ HEAD = """# Every key of the problem file
 Written by `python -m tools.problem_page` from the model `lostsales.Problem`, whose arguments have the same names.
 
 The problem says what a table of sales cannot: when orders arrive, what things cost, what the columns are called. It is
-a TOML file; `sales.toml` beside `sales.csv` is found by itself, another is given by `--problem`. `lostsales init
+a TOML file; `sales.toml` next to `sales.csv` is found by itself, another is given by `--problem`. `lostsales init
 sales.csv` proposes it from the table, with a comment on every line; `lostsales inspect sales.csv` reads the table with
 it. Every key has a default; a key that does not exist is an error that lists those that do.
 

@@ -1,13 +1,11 @@
 """Loops in machine code."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
 from types import CodeType, FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
-from numba.core.caching import FunctionCache
 from numba.extending import overload, register_jitable
 
 from lostsales.types import larger, paid_once, smaller
@@ -15,7 +13,7 @@ from lostsales.types import larger, paid_once, smaller
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-# As numbers want them: loops with these become vector instructions, with those for arrays they do not.
+# Forms for numbers: loops with these become vector instructions, with those for arrays they do not.
 overload(smaller)(lambda left, right: lambda left, right: min(left, right))  # noqa: ARG005
 overload(larger)(lambda left, right: lambda left, right: max(left, right))  # noqa: ARG005
 overload(paid_once)(lambda cost, units: lambda cost, units: cost if units > 0 else 0.0)  # noqa: ARG005
@@ -28,22 +26,16 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     It may call compiled functions, and plain ones that take numbers as well as arrays (`data/economics.py`).
     """
     _admit_formulas(function)
-    decorated: Any = numba.njit(nogil=True)(function)
-    decorated.digest = _digest(function)
-    with suppress(RuntimeError):  # where neither the installation nor the user's cache can be written
-        decorated._cache = _Cache(function, decorated.digest)
+    digest = _digest(function)
+    # Numba compares the file of a function with what it kept, but parts of the machine code come from other files. The
+    # name, by which it finds what it kept, tells these apart.
+    function.__qualname__ = f"{function.__qualname__}_{digest[:16]}"
+    try:
+        decorated: Any = numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither the installation nor the user's cache can be written
+        decorated = numba.njit(nogil=True)(function)
+    decorated.digest = digest
     return cast(Callable[Arguments, Result], decorated)
-
-
-class _Cache(FunctionCache):
-    """Numba's own, which knows of changes in the file of a function only: what it calls may lie in another one."""
-
-    def __init__(self, function: Callable[..., Any], digest: str) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        self._digest = digest
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return (*super()._index_key(sig, codegen), self._digest)  # type: ignore[no-untyped-call]
 
 
 def _admit_formulas(function: Callable[..., Any]) -> None:
@@ -56,7 +48,7 @@ def _admit_formulas(function: Callable[..., Any]) -> None:
 
 
 def _named(function: Callable[..., Any]) -> dict[str, Any]:
-    """The globals that a function names."""
+    """Globals that a function names."""
     return {name: function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__}
 
 

@@ -16,7 +16,7 @@ def warn(message: str) -> None:
 
 
 class LostSalesError(Exception):
-    """What the user gave cannot be used; the message says what was wanted and what came."""
+    """Input that cannot be used; the message says what was wanted and what came."""
 
 
 class SettingError(LostSalesError):

@@ -1,6 +1,6 @@
 """Extensions by name: learners, policy files, demand means, imputers and off-policy estimators.
 
-Each kind has one `Registry` in the room that defines it. A registry is filled by the entry points of installed
+Each kind has one `Registry` in the package that defines it. A registry is filled by the entry points of installed
 packages, ours among them, so that an extension in another package works everywhere ours do:
 
     [project.entry-points."lostsales.learners"]

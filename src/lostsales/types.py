@@ -1,4 +1,4 @@
-"""Names for the array types that the rooms exchange."""
+"""Names for the array types that the packages exchange."""
 
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ RELATIVE_TOLERANCE = 1e-9
 
 
 def exceeds(left: Floats, right: Floats | float) -> Bools:
-    """Where `left > right` by more than rounding; NaN never exceeds.
+    """Mask of `left > right` by more than rounding; NaN never exceeds.
 
     >>> exceeds(np.array([0.1 + 0.2, 0.31, np.nan]), 0.3)
     array([False,  True, False])

@@ -2,12 +2,15 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from lostsales.apps.cli import app, main
+
+Fails = Callable[..., str]  # of the fixture `fails`: the message of a command that must fail
 
 
 def run(*arguments: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 from lostsales.data.reading.gate import read_log
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import Fails, run, run_json
 
 SUMMARY_KEYS = {"mean_profit", "std_error", "uncensored_share", "depth_share", "episodes", "periods"}
 
@@ -97,41 +97,10 @@ def test_brackets_in_names_are_shown_as_they_are(tmp_path: Path) -> None:
     assert "[red] (declare them under features to use them)" in run("inspect", path)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("simulate", "nowhere"), "no scenario 'nowhere'"),
-        (("simulate", "released", "--episodes", 0), "Invalid value for '--episodes'"),
-        (("simulate", "released", "--episodes", "many"), "Invalid value for '--episodes'"),
-        (("simulate", "released", "--set", "horizon=no"), "horizon: Input should be a valid integer"),
-        (("simulate", "released", "--set", "nonsense"), "a setting looks like demand.rho=0.6"),
-        (("simulate", "released", "--policy", "clever"), "no policy 'clever'"),
-        (("simulate", "released", "--epsilon", 7), "epsilon must lie between 0 and 1, but 7 came"),
-        (("simulate", "released", "--out", "no/log.csv"), "there is no folder no to write log.csv into"),
-        (("simulate", "released", "--out", "a.csv", "--truth", "a.csv"), "need different files, but both are a.csv"),
-        (("inspect", "nowhere.csv"), "there is no file nowhere.csv"),
-        (("inspect", "."), "must have a .csv or .parquet file, but it has none"),
-        (("nonsense",), "No such command 'nonsense'"),
-    ],
-)
-def test_a_mistake_ends_in_one_message_and_code_2(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    arguments: tuple[object, ...],
-    expected: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert expected in failure(monkeypatch, capsys, *arguments)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_every_fault_of_a_log_is_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_every_fault_of_a_log_is_shown(tmp_path: Path, fails: Fails) -> None:
     path = tmp_path / "log.csv"
     path.write_text("series,period,stock,price,order,sales\na,1,5,2,0,9\na,1,x,2,0,1\n")
-    message = failure(monkeypatch, capsys, "inspect", path)
+    message = fails("inspect", path)
     assert "stock must be a number, but row 1 (series=a, period=1) has 'x'" in message
     assert "sales must not exceed what was available, but row 0 (series=a, period=1) has 9 of 5" in message
     assert "row 1 (series=a, period=1) repeats row 0" in message
@@ -158,13 +127,11 @@ def test_bad_rows_are_left_out_when_asked_and_told(
     assert "1 that could not be used, written with the reasons to" in " ".join(text.split())
 
 
-def test_nothing_half_written_remains(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_nothing_half_written_remains(tmp_path: Path, fails: Fails) -> None:
     path = tmp_path / "log.csv"
     path.write_text("kept")
     (tmp_path / "log.toml").mkdir()  # the problem cannot be written here
-    assert "log.toml is a folder" in failure(monkeypatch, capsys, "simulate", "released", "--out", path)
+    assert "log.toml is a folder" in fails("simulate", "released", "--out", path)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["log.csv", "log.toml"]
 
 
@@ -219,10 +186,8 @@ def test_json_is_json_in_every_encoding(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["notes"]["unused_columns"] == ["日本"]
 
 
-def test_a_word_of_very_many_characters_does_not_hide_the_message(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    message = failure(monkeypatch, capsys, "inspect", "x" * 50_000 + ".csv")
+def test_a_word_of_very_many_characters_does_not_hide_the_message(fails: Fails) -> None:
+    message = fails("inspect", "x" * 50_000 + ".csv")
     assert len(message) < 500
     assert "x.csv cannot be read: File name too long" in message
 

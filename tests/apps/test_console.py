@@ -47,6 +47,38 @@ def test_a_log_file_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.getvalue() == ""
 
 
+@pytest.mark.parametrize(
+    ("reports", "left"),
+    [
+        ([(0.0, 0, 4), (10.0, 1, 4)], 30.0),  # a quarter took 10 s
+        ([(10.0, 1, 4)], 30.0),  # that the first report comes late makes no difference
+        ([(0.0, 2, 4), (10.0, 3, 4)], 10.0),  # two of four were done before: the run is resumed
+        ([(0.0, 0, 4), (10.0, 0, 4)], None),
+    ],
+)
+def test_time_left_follows_the_part_that_is_done(
+    reports: list[tuple[float, int, int]], left: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(console, "perf_counter", lambda: now)
+    pace = console.Pace()
+    for seconds, done, total in reports:
+        now = seconds
+        pace.update(done, total)
+    assert pace.left == left
+
+
+def test_a_log_file_gets_one_line_on_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, now = io.StringIO(), 0.0
+    monkeypatch.setattr(console, "err", Console(file=shown, width=200))
+    monkeypatch.setattr(console, "perf_counter", lambda: now)
+    with console.progress("learning") as report:
+        for done in range(10):
+            now = 10.0 * done
+            report(done, 10)
+    assert shown.getvalue() == "learning: 10% done, about 90 s left\n"
+
+
 def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
     console.print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": {"d": (1, None)}, "e": "é"})
     assert json.loads(capsys.readouterr().out) == {

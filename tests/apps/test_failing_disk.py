@@ -14,7 +14,7 @@ import pytest
 import lostsales
 from lostsales.errors import LostSalesError
 from lostsales.lab.experiments.folder import JOURNAL
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import Fails, run, run_json
 
 CODE = "from lostsales.apps.cli import main; main()"
 EXPERIMENT = (
@@ -47,14 +47,14 @@ def test_a_full_disk_behind_the_output_is_one_error(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_found_before_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Fails
 ) -> None:
     def read_only(*_: object, **__: object) -> int:
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(os, "open", read_only)
     monkeypatch.setattr("lostsales.simulation.simulator.simulate", pytest.fail)
-    message = failure(monkeypatch, capsys, "simulate", "released", "--out", tmp_path / "log.csv")
+    message = fails("simulate", "released", "--out", tmp_path / "log.csv")
     assert "log.csv cannot be written: Read-only file system" in " ".join(message.split())
 
 

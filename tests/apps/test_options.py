@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apps.running import failure
+from tests.apps.running import Fails
 
 HUGE = "99999999999999999999"
 COMMANDS = {
@@ -42,38 +42,9 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("value", ["-1", HUGE, f"-{HUGE}", "9" * 5_000, "nan", "inf", "", "x", "1.5"])
 @pytest.mark.parametrize(("command", "option"), OPTIONS)
 def test_a_number_that_makes_no_sense_is_one_error(
-    command: str,
-    option: str,
-    value: str,
-    log: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: str, option: str, value: str, log: Path, fails: Fails
 ) -> None:
     before = sorted(path.name for path in log.parent.iterdir())
-    message = failure(monkeypatch, capsys, *command.split(), option, value)
+    message = fails(*command.split(), option, value)
     assert option in message or "whole numbers with commas" in message
     assert sorted(path.name for path in log.parent.iterdir()) == before
-
-
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        (f"simulate released --policy {'9' * 5_000}", "no policy"),
-        ("simulate released --set horizon=100000000", "horizon: Input should be less than or equal to"),
-        (f"simulate released --set horizon={HUGE}", "horizon: must lie between"),
-        (f"simulate released --set capacity={'9' * 5_000}", "the value of 'capacity' cannot be read"),
-        ("simulate released --set costs.lost=true", "costs.lost: must be a number, but it is True"),
-        ("solve released --target oracle --out policy --set capacity=1e14", "too large to be solved exactly"),
-        ("solve released --target oracle --out policy --set demand.intercept=1e14", "too large to be solved exactly"),
-        (f"simulate {'x' * 5_000}.toml", "File name too long"),
-    ],
-)
-def test_a_setting_that_makes_no_sense_is_one_error(
-    command: str,
-    expected: str,
-    log: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert expected in " ".join(failure(monkeypatch, capsys, *command.split()).split())
-    assert log.is_file()

@@ -6,7 +6,7 @@ import pytest
 
 from lostsales.learn.fit import fit
 from lostsales.simulation.presets import preset_text
-from tests.apps.running import failure, run
+from tests.apps.running import Fails, run
 from tests.learn.small import small_log
 
 # The command, and each of its files that `--out` must not be.
@@ -53,61 +53,49 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("command", "given"), [(command, given) for command, inputs in COMMANDS for given in inputs], ids=str
 )
-def test_an_input_is_never_overwritten(
-    command: str, given: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_input_is_never_overwritten(command: str, given: str, shop: Path, fails: Fails) -> None:
     before = contents(shop)
     out = given if not command.startswith("simulate") else given.replace(".toml", ".csv")
     arguments = [out if part.startswith("OUT") else part for part in command.split()]
-    assert "input" in failure(monkeypatch, capsys, *arguments)
+    assert "input" in fails(*arguments)
     assert contents(shop) == before
 
 
 @pytest.mark.parametrize("command", [command for command, _ in COMMANDS])
-def test_a_link_is_refused_and_not_followed(
-    command: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_link_is_refused_and_not_followed(command: str, shop: Path, fails: Fails) -> None:
     Path("target").write_text("the user's")
     arguments = command.split()
     out = arguments[-1]
     Path(out).symlink_to("target")
     before = contents(shop)
-    assert "is a symbolic link" in failure(monkeypatch, capsys, *arguments)
+    assert "is a symbolic link" in fails(*arguments)
     assert contents(shop) == before
     assert Path(out).is_symlink()
 
 
 @pytest.mark.parametrize("command", [command for command, _ in COMMANDS if command.endswith((".csv", ".html"))])
-def test_an_output_of_another_kind_is_refused(
-    command: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_output_of_another_kind_is_refused(command: str, shop: Path, fails: Fails) -> None:
     before = contents(shop)
     wanted = "must end in .parquet or .csv" if command.endswith(".csv") else "must end in .html"
     arguments = command.replace("OUT.csv", "OUT.xlsx").replace("OUT.html", "OUT.pdf").split()
-    message = failure(monkeypatch, capsys, *arguments)
+    message = fails(*arguments)
     assert wanted in message
     assert arguments[-1] in message
     assert contents(shop) == before
 
 
 @pytest.mark.parametrize("command", [command for command, _ in COMMANDS if not command.endswith((".csv", ".html"))])
-def test_a_device_is_refused(
-    command: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_device_is_refused(command: str, shop: Path, fails: Fails) -> None:
     arguments = command.replace("OUT", "/dev/null").split()
-    assert "is a device" in failure(monkeypatch, capsys, *arguments)
+    assert "is a device" in fails(*arguments)
     assert Path("/dev/null").is_char_device()
     assert shop.is_dir()
 
 
-def test_the_toml_beside_a_log_is_replaced_only_where_it_came_with_one(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_toml_beside_a_log_is_replaced_only_where_it_came_with_one(shop: Path, fails: Fails) -> None:
     before = contents(shop)
     problem = "simulate", "released", "--episodes", 2, "--out", "problem.csv"
-    assert "problem.toml, and a file of that name is there that lostsales did not write" in failure(
-        monkeypatch, capsys, *problem
-    )
+    assert "problem.toml, and a file of that name is there that lostsales did not write" in fails(*problem)
     assert contents(shop) == before
     run("simulate", "steady", "--episodes", 2, "--out", "log.csv")  # whose problem the first simulation wrote
     assert 'arrival = "after"' in Path("log.toml").read_text()
@@ -121,21 +109,17 @@ def test_the_problem_of_a_log_that_version_0_2_wrote_is_replaced(shop: Path) -> 
     assert shop.is_dir()
 
 
-def test_log_and_truth_are_one_file_under_no_spelling(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_log_and_truth_are_one_file_under_no_spelling(shop: Path, fails: Fails) -> None:
     asked = "simulate", "released", "--out", "new.csv", "--truth", "./new.csv"
-    assert "need different files" in failure(monkeypatch, capsys, *asked)
+    assert "need different files" in fails(*asked)
     assert shop.is_dir()
 
 
 @pytest.mark.parametrize("out", ["", ".", "/", ".."])
-def test_an_output_without_a_name_is_refused(
-    out: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_output_without_a_name_is_refused(out: str, shop: Path, fails: Fails) -> None:
     before = contents(shop)
-    assert "must end in" in failure(monkeypatch, capsys, "simulate", "released", "--out", out)
-    message = failure(monkeypatch, capsys, "pilot", "log.csv", "--policy", "policy", "--out", out)
+    assert "must end in" in fails("simulate", "released", "--out", out)
+    message = fails("pilot", "log.csv", "--policy", "policy", "--out", out)
     assert "is no name of a file" in message or "is a folder" in message
     assert contents(shop) == before
 
@@ -151,20 +135,16 @@ def test_an_output_without_a_name_is_refused(
         ("impute log.csv --out new.csv", "new.csv"),
     ],
 )
-def test_rows_left_out_go_to_no_other_file_of_the_command(
-    command: str, dropped: str, shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_left_out_go_to_no_other_file_of_the_command(command: str, dropped: str, shop: Path, fails: Fails) -> None:
     before = contents(shop)
-    message = failure(monkeypatch, capsys, *command.split(), "--dropped-rows", dropped)
+    message = fails(*command.split(), "--dropped-rows", dropped)
     assert "the rows left out need a file of their own" in message
     assert contents(shop) == before
 
 
-def test_rows_left_out_beside_the_log_do_not_go_to_the_output(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_left_out_beside_the_log_do_not_go_to_the_output(shop: Path, fails: Fails) -> None:
     asked = "impute", "log.csv", "--drop-bad-rows", "--out", "log.dropped.csv"
-    assert "the rows left out need a file of their own" in failure(monkeypatch, capsys, *asked)
+    assert "the rows left out need a file of their own" in fails(*asked)
     assert not (shop / "log.dropped.csv").exists()
 
 

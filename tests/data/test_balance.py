@@ -1,4 +1,4 @@
-"""Whether the stock of a log follows its balance, and under which other reading it would."""
+"""Check of the stock of a log against its balance, and readings under which it would follow."""
 
 import numpy as np
 import pandas as pd

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lostsales.data.memory import check_memory, machine_memory, memory_limit
+from lostsales.data.memory import check_memory, check_rows, machine_memory, memory_limit
 from lostsales.errors import LostSalesError, SettingError
 
 
@@ -27,3 +27,9 @@ def test_work_beyond_the_limit_is_refused_with_what_to_do() -> None:
     check_memory("fit", 2.0**30, 2.0**30, "give a part of the log")
     with pytest.raises(LostSalesError, match=r"fit needs about 3.0 GiB .* limit is 1.0 GiB: give a part"):
         check_memory("fit", 3 * 2.0**30, 2.0**30, "give a part of the log")
+
+
+def test_a_log_is_refused_by_its_rows() -> None:
+    check_rows("audit", 10_000_000, "4GB")
+    with pytest.raises(LostSalesError, match=r"^fit of 10,000 rows needs about 0.0 GiB of memory, .*--memory.*part of"):
+        check_rows("fit", 10_000, "1MB", bytes_a_row=2_000)

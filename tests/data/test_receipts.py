@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lostsales.data.ledger import Ledger
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.receipts import learn_lead_times, receipts_by_stock, with_receipts
@@ -17,6 +18,11 @@ LAW = "supply.lead_time={1=0.5, 2=0.3, 3=0.1, lost=0.1}"
 
 def log_of(*settings: str, episodes: int = 20, seed: int = 0) -> SalesLog:
     return simulate(Scenario.load("steady", settings), episodes=episodes, seed=seed)[0]
+
+
+def ledger_of(log: SalesLog) -> Ledger:
+    assert log.ledger is not None
+    return log.ledger
 
 
 def learning(log: SalesLog) -> SalesLog:
@@ -39,7 +45,7 @@ def test_the_product_limit_where_no_two_sets_of_orders_add_up() -> None:
         waited[0, 1 : seen + 1] += 1
         if lead[row] <= min(len(log) - row, 8):
             waited[1, lead[row]] += 1
-    found = learn_lead_times(replace(log, order=order, received=received))
+    found = learn_lead_times(ledger_of(replace(log, order=order, received=received)), 1.0)
     hazards = waited[1, 1:4] / waited[0, 1:4]
     survive = np.cumprod(1 - hazards)
     np.testing.assert_allclose(found.law.chances[1:], hazards * np.r_[1, survive[:2]], atol=1e-4)
@@ -52,7 +58,7 @@ def test_the_product_limit_where_no_two_sets_of_orders_add_up() -> None:
 @pytest.mark.parametrize("crossing", ["true", "false"])
 def test_a_law_is_learned_from_simulated_receipts(crossing: str) -> None:
     log = learning(log_of(LAW, f"supply.crossing={crossing}", episodes=40))
-    found = learn_lead_times(log)
+    found = learn_lead_times(ledger_of(log), 1.0)
     truth = np.array([0.5, 0.3, 0.1, 0.1])
     learned = np.r_[found.law.chances[1:], found.law.lost]
     assert len(learned) == 4
@@ -72,12 +78,12 @@ def test_one_lead_time_is_found_from_the_stock_alone() -> None:
 def test_receipts_follow_from_stock() -> None:
     log = log_of("supply.lead_time=3", "capacity=1e9", episodes=3)
     assert log.received is not None
-    np.testing.assert_array_equal(receipts_by_stock(log)[log.has_next], log.received[log.has_next])
+    np.testing.assert_array_equal(receipts_by_stock(ledger_of(log))[log.has_next], log.received[log.has_next])
 
 
 def test_too_few_orders_are_refused() -> None:
     with pytest.raises(LostSalesError, match="from 20 or more orders, but there are"):
-        learn_lead_times(log_of(LAW, "horizon=10", episodes=1))
+        learn_lead_times(ledger_of(log_of(LAW, "horizon=10", episodes=1)), 1.0)
 
 
 def test_a_log_without_orders_is_left_alone() -> None:

@@ -7,12 +7,11 @@ from lostsales.data.scale import (
     MOST_GROUPS,
     STEP,
     like_groups,
-    mean_observed_demand,
     rounded_scale,
     series_scale,
     size_range,
 )
-from tests.demand.logs import log_of_draws, log_of_flags
+from tests.demand.logs import log_of_draws
 
 
 def test_series_that_differ_by_little_or_by_chance_have_scale_one() -> None:
@@ -40,12 +39,6 @@ def test_the_mean_of_a_series_that_depends_on_its_past_varies_by_more_than_its_r
         log = log_of_draws(np.maximum(np.rint(demand), 0), np.full(demand.shape, 1e3))
         alarms += bool((series_scale(log) != 1).any())
     assert alarms <= 2
-
-
-def test_the_mean_of_a_series_without_observed_demand_is_the_overall_mean() -> None:
-    log = log_of_flags("46", "xx", "8")
-    mean = mean_observed_demand(log, log.sales, ~log.censored)
-    np.testing.assert_array_equal(mean, [5, 6, 8])
 
 
 def test_one_series_has_no_range_of_sizes() -> None:

@@ -1,4 +1,4 @@
-"""What is held out and resampled together (trap 10)."""
+"""Rows that are held out and resampled together (trap 10)."""
 
 import numpy as np
 import pytest

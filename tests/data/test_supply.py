@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lostsales.data.pipelines import supply_words
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
 from lostsales.data.supply import LeadTimes, Supply
-from lostsales.data.supply_words import supply_words
 from lostsales.errors import SettingError
 
 
@@ -59,42 +59,6 @@ def test_a_problem_with_supply_as_toml() -> None:
     keys: dict[str, Any] = {"lead_time": {"1": 0.5, "lost": 0.5}, "order_days": ["Monday"], "capacity": 40.0}
     problem = Problem(supply=keys)
     assert checked(Problem, tomllib.loads(problem.to_toml()), "again") == problem
-
-
-WRONG: list[tuple[Any, str]] = [
-    ({"lead_time": -1}, "supply.lead_time: .*greater than or equal to 0"),
-    ({"lead_time": 1.5}, "supply.lead_time"),
-    ({"lead_time": True}, "supply.lead_time"),
-    ({"lead_time": "soon"}, 'supply.lead_time: must be a whole number, a table such as .* or "learn"'),
-    ({"lead_time": {"1": 0.5, "2": 0.4}}, "supply.lead_time: the chances must sum to 1, but they sum to 0.9"),
-    ({"lead_time": {"1": 1.5, "2": -0.5}}, "supply.lead_time: a chance must lie from 0 to 1, but that of 1 is 1.5"),
-    ({"lead_time": {"one": 1.0}}, "a lead time must be a whole number up to 100 or lost, but 'one' is none"),
-    ({"lead_time": {"lost": 1.0}}, "an order must be able to arrive, but all are lost"),
-    ({"lead_time": {"0": 0.5, "2": 0.5}}, "lead times must all be 0 or all be at least 1"),
-    ({"lead_time": {"1": 0.5, "3": 0.5}, "crossing": False}, "set crossing = true"),
-    ({"lead_time": 101}, "supply.lead_time: .*less than or equal to 100"),
-    ({"lead_time": {}}, "supply.lead_time: the chances must sum to 1, but they sum to 0"),
-    ({"lead_time": {"1": "half", "2": 0.5}}, "supply.lead_time"),
-    ({"crossing": "yes"}, "supply.crossing"),
-    ({"share": 0}, "supply.share: .*greater than 0"),
-    ({"share": 1.2}, "supply.share: .*less than or equal to 1"),
-    ({"order_days": 0}, "supply.order_days"),
-    ({"order_days": []}, "supply.order_days: must name at least one weekday"),
-    ({"order_days": ["Someday"]}, "supply.order_days: must be weekdays such as"),
-    ({"order_days": {"every": 0}}, "supply.order_days"),
-    ({"order_days": {"every": 7, "from": "soon"}}, "supply.order_days"),
-    ({"order_days": {"from": 3}}, "supply.order_days"),
-    ({"multiple": 0}, "supply.multiple"),
-    ({"minimum": -3}, "supply.minimum"),
-    ({"capacity": 0}, "supply.capacity"),
-    ({"leadtime": 3}, "supply.leadtime: no such key; the keys are lead_time"),
-]
-
-
-@pytest.mark.parametrize(("supply", "reason"), WRONG)
-def test_wrong_tables_are_refused_by_name(supply: dict[str, Any], reason: str) -> None:
-    with pytest.raises(SettingError, match=reason):
-        checked(Problem, {"supply": supply}, "problem p.toml")
 
 
 def test_arrival_and_lead_time_must_agree() -> None:

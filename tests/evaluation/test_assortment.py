@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from lostsales.data.judged_rows import judged_rows
 from lostsales.data.problem import Problem
 from lostsales.data.splits import units_of
+from lostsales.data.sublogs import evaluated_part
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductFigures, assortment_gain
 from lostsales.evaluation.compare import ComparedMethod
 from lostsales.evaluation.evaluate import evaluate, prepare
@@ -198,10 +198,10 @@ def test_totals_of_drawn_products_are_of_the_whole_log_and_less_certain() -> Non
 
 def test_all_products_of_a_large_assortment_are_judged_from_their_last_periods() -> None:
     log = Assortment.drawn(12, 0).log(150, 0)
-    part, notes = judged_rows(log, 900, 0)
+    part, notes = evaluated_part(log, 900, 0)
     assert set(part.names) == set(log.names)
     assert notes == ("evaluated on the last 75 periods of each series",)
-    few, notes = judged_rows(Assortment.drawn(40, 0).log(30, 0), 300, 0)
+    few, notes = evaluated_part(Assortment.drawn(40, 0).log(30, 0), 300, 0)
     assert len(few.names) == 20
     assert notes[0] == "evaluated on 20 of 40 series, drawn at random"
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
-from lostsales.data.reading import cells, opening
+from lostsales.data.reading import cells, files
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError
 from tests.fuzz.fuzzed_tables import FuzzedTable, fuzzed_table
@@ -37,7 +37,7 @@ PROBLEM = Problem(arrival="before", costs=Costs(lost=1, order=1, holding=1))
 def table_case(seed: int, number: int, folder: Path) -> str:
     """Read a table, sometimes twice; sometimes let the verbs work with it."""
     rng = np.random.default_rng([seed, number])
-    setattr(opening, "connect", quickly_connected)  # noqa: B010, which the module does not export
+    setattr(files, "connect", quickly_connected)  # noqa: B010, which the module does not export
     table = MAKERS[int(rng.integers(len(MAKERS)))](rng, folder)
     problem = table.problem or PROBLEM
     if rng.random() < PROPOSED:

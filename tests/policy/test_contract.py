@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import lostsales
 from lostsales.apps.cli import app
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy

@@ -16,6 +16,7 @@ from lostsales.apps.commands.calibrate import calibrate
 from lostsales.apps.commands.compare import compare
 from lostsales.apps.commands.demand import demand
 from lostsales.apps.commands.evaluate import evaluate
+from lostsales.apps.commands.example import example
 from lostsales.apps.commands.experiment import experiment
 from lostsales.apps.commands.fit import FitCommand, fit
 from lostsales.apps.commands.fleet import fleet
@@ -37,8 +38,8 @@ from lostsales.errors import LostSalesError
 ABOUT = "Learn prices and orders from a sales log in which stock-outs censored demand."
 MOST_WORD = 300  # characters of a word of a message
 COMMANDS = (
-    simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare, backtest,
-    report, pilot, monitor, solve, calibrate, experiment, benchmark, serve,
+    example, simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare,
+    backtest, report, pilot, monitor, solve, calibrate, experiment, benchmark, serve,
 )  # fmt: skip
 
 app = typer.Typer(

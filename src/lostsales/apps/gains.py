@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from lostsales.apps.console import screen
+from lostsales.apps.console import print_notes, screen
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductGain, amount
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import Concern
@@ -27,7 +27,7 @@ def money_text(figure: Interval) -> str:
 
 
 def bounds_text(gain: Interval | None) -> str:
-    """A gain and its bounds; a bound that there is not yet is said so."""
+    """A gain and its bounds, or that there is no bound yet."""
     if gain is None:
         return "nothing to count yet"
     low, high = (amount(each) if abs(each) < float("inf") else "no bound yet" for each in (gain.low, gain.high))
@@ -37,7 +37,7 @@ def bounds_text(gain: Interval | None) -> str:
 def print_doubts(concerns: Sequence[Concern], sensitivity: Sensitivity | None) -> None:
     """Print the strength of a confounder that would erase the gain, and the concerns in their colours."""
     if sensitivity is not None and sensitivity.sentence:
-        screen.print(Text(f"- {sensitivity.sentence}"))
+        print_notes([sensitivity.sentence])
     for each in concerns:
         screen.print(Text(f"- {each.level}: {each.text}", style="red" if each.level == "red" else "yellow"))
 
@@ -69,9 +69,8 @@ def print_assortment(found: AssortmentGain) -> None:
         more = f" and {len(found.not_proven) - MOST_ROWS:,} more" if len(found.not_proven) > MOST_ROWS else ""
         screen.print(Text(f"- no gain is proven for {names}{more}"))
         if any(each.gain is not None and each.gain.period.low > 0 and not each.proven for each in found.products):
-            screen.print(Text(f"- {BY_CHANCE}"))
-    for note in found.notes:
-        screen.print(Text(f"- {note}"))
+            print_notes([BY_CHANCE])
+    print_notes(found.notes)
 
 
 def shown_products(products: tuple[ProductGain, ...]) -> tuple[tuple[ProductGain, ...], tuple[ProductGain, ...]]:

@@ -1,11 +1,11 @@
-"""Reasons for null in place of a figure in JSON."""
+"""Reasons for null instead of a figure in JSON."""
 
 from collections.abc import Iterator
 from typing import Any
 
 KEY = "no_figure"
 UNKNOWN = "it is not a finite number"
-# Of an object that says itself why it has no figures.
+# Keys of an object that gives the reason itself.
 SAYS_WHY = ("reason", "why_not", "failure", "meaning")
 # Null is the answer: no limit, none there, nothing written, nothing to warn of.
 ANSWERS = frozenset(
@@ -67,7 +67,7 @@ REASONS = {
 
 
 def with_reasons(result: dict[str, Any]) -> dict[str, Any]:
-    """A result with a reason for every null in place of a figure, under `no_figure`, by its path.
+    """A result with a reason for every null instead of a figure, under `no_figure`, by its path.
 
     >>> with_reasons({"rows": 3, "mean_cash": None, "policy": None})["no_figure"]
     {'mean_cash': 'the log has no unit costs, or no orders'}
@@ -77,7 +77,7 @@ def with_reasons(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unexplained(value: Any, path: str = "") -> Iterator[str]:
-    """The paths of nulls that nothing beside them explains; `[]` stands for any item of a list."""
+    """The paths of nulls that nothing next to them explains; `[]` is any item of a list."""
     if isinstance(value, list):
         for item in value:
             yield from _unexplained(item, f"{path}[]")

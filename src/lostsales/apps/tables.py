@@ -1,6 +1,6 @@
 """Tables of many rows and columns: as JSON, as files, and on a screen of any width, where no figure is cut."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -45,7 +45,15 @@ def write_result(found: TableResult, path: Path) -> None:
 
 def json_rows(found: TableResult) -> list[dict[str, Any]]:
     """One object a row, under the names of the columns."""
-    columns = {name: values.tolist() for name, values in found.text_table.items()} | key_texts(found)
+    return records(**{name: values.tolist() for name, values in found.text_table.items()} | key_texts(found))
+
+
+def records(**columns: Sequence[Any]) -> list[dict[str, Any]]:
+    """One object a row of columns.
+
+    >>> records(price=[1, 2], rows=[3, 4])
+    [{'price': 1, 'rows': 3}, {'price': 2, 'rows': 4}]
+    """
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
@@ -55,6 +63,16 @@ def key_texts(found: TableResult, most: int | None = None) -> Columns:
 
     shown = found.text_table
     return {name: [spelled(each) for each in shown[name][:most]] for name in found.keys}
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a table in Markdown, and an empty one.
+
+    >>> markdown_table(("a", "b"), [("1", "x|y")])
+    ['| a | b |', '| --- | --- |', '| 1 | x/y |', '']
+    """
+    lines = [head, ("---",) * len(head), *rows]
+    return [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines] + [""]
 
 
 def print_wide(title: str, keys: Columns, figures: Columns, texts: Columns) -> None:
@@ -77,7 +95,7 @@ def print_wide(title: str, keys: Columns, figures: Columns, texts: Columns) -> N
 
 
 def _pages(keys: Columns, figures: Columns, sentences: Columns, widths: dict[str, int]) -> Iterator[Columns]:
-    """The columns of each table beside the keys."""
+    """The columns of each table next to the keys."""
     room = left = screen.width - sum(widths[name] + BETWEEN for name in keys)
     page: Columns = {}
     for name, cells in (figures | sentences).items():

@@ -1,17 +1,18 @@
-"""Description of a log in a few facts."""
+"""Description of a log in a few facts, and warnings before decisions are learned from it."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from lostsales.data.calendar.words import Closings, closing_lines, closings
+from lostsales.data.calendar.periods import Closings, closing_lines, closings
 from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
+from lostsales.data.labels import spelled
 from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.order_moment import OrderMoment, order_moment
-from lostsales.data.supply_words import supply_words
-from lostsales.types import Array, Floats
+from lostsales.data.pipelines import supply_words
+from lostsales.data.reading.evening_orders import OrderMoment, order_moment
+from lostsales.types import Floats
 
 SHOWN_HOLES = 3  # gaps that are listed one by one
 
@@ -163,8 +164,8 @@ def describe(log: SalesLog) -> Description:
     return Description(
         rows=len(log),
         series=len(log.names),
-        first_period=_period(log.period.min()),
-        last_period=_period(log.period.max()),
+        first_period=spelled(log.period.min()),
+        last_period=spelled(log.period.max()),
         arrival=log.problem.arrival,
         supply=supply_words(log.problem),
         balance=log.problem.balance,
@@ -198,7 +199,7 @@ def one_line(log: SalesLog) -> str:
     if not len(log):
         return "SalesLog: no rows"
     parts = [f"{len(log):,} rows", f"{len(log.names):,} series"]
-    parts += [f"periods {_period(log.period.min())} to {_period(log.period.max())}"]
+    parts += [f"periods {spelled(log.period.min())} to {spelled(log.period.max())}"]
     parts += [f"{log.censored.mean():.0%} stock-outs", f"prices {_span(log.price)}"]
     return "SalesLog: " + ", ".join([*parts, "no orders" if log.order is None else f"orders {_span(log.order)}"])
 
@@ -207,7 +208,7 @@ def _holes(log: SalesLog) -> tuple[str, ...]:
     """The first holes: the series, its last row before and the first after it."""
     after = np.flatnonzero(log.names[1:] == log.names[:-1])[:SHOWN_HOLES] + 1
     return tuple(
-        f"{log.names[part]} between {_period(log.period[row - 1])} and {_period(log.period[row])}"
+        f"{log.names[part]} between {spelled(log.period[row - 1])} and {spelled(log.period[row])}"
         for part, row in zip(after, log.starts[after], strict=True)
     )
 
@@ -238,5 +239,13 @@ def _grid(grid: dict[str, float]) -> str:
     return f"{count:,} values, {grid['lowest']:g} to {grid['highest']:g}" if count > 1 else f"always {grid['lowest']:g}"
 
 
-def _period(value: Array) -> str:
-    return np.datetime_as_string(value, unit="auto") if isinstance(value, np.datetime64) else str(value)
+def doubts(log: SalesLog) -> tuple[str, ...]:
+    """Warnings that decisions from a log may be wrong though computable: timing undeclared, balance broken."""
+    timing = (
+        f'the problem does not say when orders arrive, and arrival = "{log.problem.arrival}" is taken: set arrival = '
+        '"before" if an order can be sold in its own period, "after" if not'
+    )
+    is_unknown = not log.demand_only and "arrival" not in log.problem.model_fields_set
+    moment = order_moment(log)
+    evening = "" if moment is None or not moment.is_close else moment.sentence
+    return tuple(filter(None, (timing if is_unknown else "", *log.notes.warnings, evening)))

@@ -1,6 +1,7 @@
-"""Features and attributes as columns of numbers; what has levels becomes one indicator a level."""
+"""Features, attributes and varying unit costs as columns of numbers; what has levels becomes one indicator a level."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -59,3 +60,21 @@ def _numbers(texts: Array) -> Floats | None:
     """The numbers that all texts are, in plain digits; "nan" is a text."""
     numbers = np.array([plain_number(text) for text in texts], dtype=np.float64)
     return numbers if np.isfinite(numbers).all() else None
+
+
+def costs_as_features(log: SalesLog) -> SalesLog:
+    """The log with every unit cost that varies by row among its features."""
+    costs, given, names = log.costs, log.problem.costs, log.problem.columns
+    if costs is None:
+        return log
+    features, columns = list(log.problem.features), [log.features]
+    for values, name in (
+        (costs.lost, given.lost if isinstance(given.lost, str) else names.lost_cost),
+        (costs.order, given.order if isinstance(given.order, str) else names.order_cost),
+        (costs.holding, given.holding if isinstance(given.holding, str) else names.holding_cost),
+    ):
+        if isinstance(values, np.ndarray) and name not in {feature.name for feature in features}:
+            features.append(Feature(name=name))
+            columns.append(values[:, None])
+    problem = log.problem.model_copy(update={"features": tuple(features)})
+    return log if len(columns) == 1 else replace(log, problem=problem, features=np.hstack(columns))

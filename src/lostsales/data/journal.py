@@ -16,11 +16,10 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from lostsales.data.finite_json import finite
-from lostsales.data.json_files import read_json, write_json
+from lostsales.data.json_files import finite, read_json, write_json
 from lostsales.data.output_files import check_output, replacing
+from lostsales.data.parallel import on_processes
 from lostsales.data.progress import Progress
-from lostsales.data.worker_processes import on_processes
 from lostsales.errors import LostSalesError
 
 Entry = TypeVar("Entry")

@@ -114,7 +114,8 @@ def _rungs(values: Floats, relative: bool, multiple: float | None) -> Rungs:
 
 
 def _by_series(ladders: Ladders, log: SalesLog) -> tuple[SeriesRungs, ...]:
-    names, first = np.unique(log.names, return_index=True)
+    order = np.argsort(log.products.names.astype(str))
+    names, first = log.products.names[order], log.products.first_segment[order]
     prices, orders = ladders.prices_of(usual_price(log)[first]), ladders.orders_of(series_scale(log)[first])
     columns = (prices[:, 0], prices[:, -1], orders[:, 0], orders[:, -1])
     return tuple(SeriesRungs(str(name), *map(float, each)) for name, *each in zip(names, *columns, strict=True))

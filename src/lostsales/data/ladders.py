@@ -20,11 +20,11 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.saved_fields import MOST_ACTIONS, numbers
 from lostsales.types import Bools, Floats, Ints
 
-MOST_PRICES = 24  # so many different prices in a log are a ladder themselves; of more, some are chosen
-PRICE_RUNGS = 12
-MOST_ORDERS = 64
-ORDER_RUNGS = 40
-MOST_RELATIVE = 10.0  # times the mean sales of a series; a stray order of a small one would stretch the ladder of all
+MOST_PRICES = 24  # so many different prices in a log are a grid themselves; of more,
+PRICE_RUNGS = 12  # ... so many quantiles are: the time of every learner grows with the number of actions
+MOST_ORDERS = 64  # so many different orders are a grid themselves; of more,
+ORDER_RUNGS = 40  # ... so many steps up to the largest are
+MOST_PERIODS = 10.0  # of mean sales in one order, unless orders usually are larger: one large order would stretch all
 ROUNDED_APART = 0.01  # share of a price by which rungs of one meaning may differ, as prices are rounded
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
 PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
@@ -260,9 +260,9 @@ def _order_rungs(orders: Floats, sales: Floats, multiple: float, cover: int) -> 
 
 
 def _relative_order_rungs(orders: Floats, sales: Floats, cover: int) -> Floats:
-    """Rungs up to what demand can need, not above MOST_RELATIVE times the mean sales unless orders usually are."""
+    """Rungs up to what demand can need, not above MOST_PERIODS times the mean sales unless orders usually are."""
     usual = float(np.median(orders[orders > 0])) if (orders > 0).any() else 0.0
-    limit = MOST_RELATIVE if usual <= MOST_RELATIVE else 2 * usual
+    limit = MOST_PERIODS if usual <= MOST_PERIODS else 2 * usual
     return np.linspace(0.0, min(max(_most(orders, sales, cover), TINY), limit), ORDER_RUNGS + 1)
 
 

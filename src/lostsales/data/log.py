@@ -7,14 +7,17 @@ from typing import TypeVar
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.ledger import MOST_OFF_BALANCE, Ledger
 from lostsales.data.problem import Problem
 from lostsales.data.products import Products
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
+ROW_COLUMNS = (
+    *("period", "features", "price", "sales", "stock", "order", "stockout", "received", "adjustment"),
+    *("out_of_stock", "open_time", "pipeline"),
+)
 COSTS = ("lost", "order", "holding")
-# Share of rows off the balance beyond which it counts as broken: single corrections leave it below.
-MOST_OFF_BALANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -178,17 +181,43 @@ class SalesLog:
         """Rows that have a next row in their series, (rows,)."""
         return np.r_[self.series[1:] == self.series[:-1], False] if len(self) else np.zeros(0, dtype=bool)
 
+    @cached_property
+    def steps(self) -> Ints:
+        """Steps from each row of a series to the next, in microseconds or whole numbers."""
+        return np.asarray(np.diff(self.period.astype(np.int64))[self.has_next[:-1]])
+
+    @cached_property
+    def usual_step(self) -> int:
+        """The most frequent step; 0 where no series has two rows."""
+        values, counts = np.unique(self.steps, return_counts=True)
+        return int(values[counts.argmax()]) if len(values) else 0
+
     def features_by_name(self, rows: Ints) -> dict[str, Floats]:
         """The features of rows, each (rows,)."""
         return {each.name: self.features[rows, at] for at, each in enumerate(self.problem.features)}
 
+    @property
+    def row_columns(self) -> dict[str, Array]:
+        """The columns with one entry a row that the log has, without the series and the unit costs."""
+        return {name: column for name in ROW_COLUMNS if (column := getattr(self, name)) is not None}
+
+    @cached_property
+    def ledger(self) -> Ledger | None:
+        """The columns of stock; None in a demand-only log."""
+        return None if self.stock is None or self.order is None else self._ledger(self.stock, self.order)
+
+    def _ledger(self, stock: Floats, order: Floats) -> Ledger:
+        arrived = order if self.received is None else self.received
+        moved = np.zeros(len(self)) if self.adjustment is None else self.adjustment
+        return Ledger(stock, order, arrived, self.sales, moved, self.series)
+
     @cached_property
     def available(self) -> Floats:
         """Units that could be sold; in a demand-only log known only up to the sales of a stock-out."""
-        if self.stock is None or self.order is None:
+        ledger = self.ledger
+        if ledger is None:
             return np.where(self._recorded_stockouts, self.sales, np.inf) if self.records_stockouts else self.sales
-        arrived = self.order if self.received is None else self.received
-        available = units_available(self.stock, arrived, self.problem.flow)
+        available = units_available(ledger.stock, ledger.arrived, self.problem.flow)
         # More than that can be sold where a correction of the period added to the stock.
         return np.where(exceeds(self.sales, available), self.sales, available)
 
@@ -247,7 +276,7 @@ class SalesLog:
     def decisions(self, verb: str) -> "DecisionLog":
         """The log as one of decisions, or an error that lists all that `verb` needs and the log does not have."""
         missing = []
-        if self.stock is None or self.order is None:
+        if self.ledger is None:
             missing.append(f"{verb} needs stock and orders, and this log has none; audit, impute and demand can use it")
         if self.costs is None:
             keys = [f"{name} = ..." for name in self.notes.missing_costs or COSTS]
@@ -268,6 +297,11 @@ class DecisionLog(SalesLog):
     stock: Floats
     order: Floats
     costs: UnitCosts
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The columns of stock."""
+        return self._ledger(self.stock, self.order)
 
 
 AnyLog = TypeVar("AnyLog", bound=SalesLog)

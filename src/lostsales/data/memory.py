@@ -1,4 +1,4 @@
-"""Limit on memory: by default half of the machine's or the container's."""
+"""Limit on memory, by default half of the machine's or the container's, and the rows of a log that fit into it."""
 
 import os
 import re
@@ -6,10 +6,18 @@ from pathlib import Path
 
 from lostsales.errors import LostSalesError, SettingError
 
-SHARE = 0.5  # of the machine's memory that may be used by default
+MEMORY_SHARE = 0.5  # of the machine's memory that may be used by default
 FEWER = "read fewer rows or columns"
 USUAL_MEMORY = 8 * 2.0**30  # where the machine does not say how much it has
 UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
+# Peak memory of a command in bytes per row of its log, measured on `steady` with one and ten million rows
+# (docs/benchmarks.md) and rounded up. A method of `fit` declares its figure: `Learner.bytes_a_row`.
+BYTES_A_ROW = {
+    "inspect": 200, "forecast": 300, "audit": 400, "evaluate": 400, "impute": 600, "pilot": 600, "monitor": 600,
+    "demand": 700, "backtest": 1_600, "compare": 1_600, "report": 1_600,
+}  # fmt: skip
+BYTES_AN_EVALUATED_ROW = 10_000  # in each thread, on top; measured there with 20,000 and 40,000 rows
+LEAST_EVALUATED_ROWS = 1_000  # however little memory there is
 _CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -20,7 +28,7 @@ def memory_limit(given: str | None = None) -> float:
     (True, 500000000.0)
     """
     if given is None:
-        return SHARE * machine_memory()
+        return MEMORY_SHARE * machine_memory()
     found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", given.lower())
     try:
         limit = float(found[1]) * UNITS[found[2]] if found else 0.0
@@ -44,6 +52,26 @@ def check_memory(what: str, needed: float, limit: float, advice: str) -> None:
     """Raise before work begins where it needs more than the limit."""
     if needed > limit:
         raise LostSalesError(f"{what} needs about {size(needed)} of memory, but the limit is {size(limit)}: {advice}")
+
+
+def check_rows(command: str, rows: int, given: str | None, bytes_a_row: int | None = None) -> None:
+    """Refuse a log that does not fit into the limit of memory."""
+    needed = rows * (BYTES_A_ROW[command] if bytes_a_row is None else bytes_a_row)
+    advice = "raise it with --memory, or give a part of the log"
+    check_memory(f"{command} of {rows:,} rows", needed, memory_limit(given), advice)
+
+
+def evaluated_rows(rows: int, threads: int, given: str | None) -> tuple[int, tuple[str, ...]]:
+    """Number of rows that policies are evaluated on within the limit of memory, and a note if these are fewer.
+
+    >>> evaluated_rows(40_000, 2, "4GB"), evaluated_rows(40_000, 2, "400MB")
+    ((40000, ()), (20000, ('evaluated on at most 20,000 rows, as memory is limited to 0.4 GiB',)))
+    """
+    limit = memory_limit(given)
+    fewer = max(LEAST_EVALUATED_ROWS, int(limit / (threads * BYTES_AN_EVALUATED_ROW)))
+    if fewer >= rows:
+        return rows, ()
+    return fewer, (f"evaluated on at most {fewer:,} rows, as memory is limited to {size(limit)}",)
 
 
 def size(memory: float) -> str:

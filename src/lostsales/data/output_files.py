@@ -19,6 +19,7 @@ from lostsales.errors import LostSalesError
 
 OPEN_FILES = Path("/proc/self/fd")
 NEW_FILE = 0o666  # less the umask
+# Names of our temporary files, which no person would choose.
 _TEMPORARY = re.compile(r"\.lostsales-[0-9a-f]{16}\.part")
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -73,7 +74,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together(*paths: Path) -> Iterator[tuple[Path, ...]]:
-    """As `replacing` for files that belong together, the last of them the one that people open.
+    """Temporary paths of files that belong together, as `replacing` has one; people open the last of them.
 
     All are written before any is replaced. The last leaves its old place first and comes to the new one last: a process
     that is killed in between leaves no last file beside others of another run.
@@ -135,7 +136,7 @@ def _check_place(path: Path) -> None:
 
 
 def is_within(path: Path, given: Path) -> bool:
-    """Whether a path is an input, by any name that leads to the same file, or lies in a folder that is one."""
+    """True if a path is an input, by any name that leads to the same file, or lies in a folder that is one."""
     inputs = map(Path, glob(str(given))) if has_magic(str(given)) and not given.exists() else (given,)
     real = os.path.realpath(path)
     for each in inputs:
@@ -210,7 +211,7 @@ def _named(temporary: Path, path: Path) -> Iterator[Path]:
 
 
 def _finish(temporary: Path, path: Path) -> None:
-    """On disk, with mode and owner of the file that is replaced."""
+    """Sync the file to disk, with mode and owner of the file that it replaces."""
     descriptor = os.open(temporary, os.O_RDWR)
     try:
         os.fsync(descriptor)

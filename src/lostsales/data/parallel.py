@@ -1,12 +1,19 @@
-"""Work on several threads: compiled loops and matrix products release the interpreter's lock, and share one log."""
+"""Work on several threads or processes.
 
+Compiled loops and matrix products release the interpreter's lock, so that threads share one log. Processes end with
+their parent.
+"""
+
+import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from threading import Thread
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -87,3 +94,44 @@ def in_parallel(
             if progress:
                 progress(len(found), len(every))
     return found
+
+
+def worker_pool(workers: int) -> ProcessPoolExecutor:
+    """Processes that leave Ctrl-C to the parent, and end when it is killed."""
+    spawn = multiprocessing.get_context("spawn")  # forking a process that has threads can deadlock
+    return ProcessPoolExecutor(workers, spawn, _start_worker)
+
+
+def check_workers(workers: int) -> None:
+    """Raise where there is no worker."""
+    if workers < 1:
+        raise SettingError(f"workers must be at least 1, but {workers} came")
+
+
+def on_processes(work: Callable[[Item], Result], tasks: Sequence[Item], workers: int) -> Generator[Result]:
+    """Results in order of completion; one worker is this process itself. Closing it stops what has not begun.
+
+    >>> list(on_processes(abs, [-1, 2], 1))
+    [1, 2]
+    """
+    check_workers(workers)
+    if workers == 1 or len(tasks) < 2:
+        yield from map(work, tasks)
+        return
+    with worker_pool(min(workers, len(tasks))) as pool:
+        try:
+            for future in as_completed([pool.submit(work, task) for task in tasks]):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)

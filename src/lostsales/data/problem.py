@@ -217,47 +217,29 @@ class Problem(Shop):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_arrival(cls, keys: Any) -> Any:
-        """`arrival` and a lead time must say the same, where both are given."""
-        told = arrival_of(keys.get("supply")) if isinstance(keys, dict) else None
+    def _completed(cls, keys: Any) -> Any:
+        """Add the features that other keys imply, and read `[columns] price = 2` as `price = 2`."""
+        if not isinstance(keys, dict):
+            return keys
+        keys = with_calendar_features(keys)
+        columns = keys.get("columns")
+        if isinstance(columns, dict) and _is_number(columns.get("price")):
+            if keys.get("price", columns["price"]) != columns["price"]:
+                raise ValueError(f"price is {keys['price']!r}, but columns.price is {columns['price']!r}")
+            named = {name: column for name, column in columns.items() if name != "price"}
+            keys = keys | {"columns": named, "price": columns["price"]}
+        instruments, order_days = keys.get("instruments"), order_day_column(keys.get("supply"))
+        if isinstance(instruments, list | tuple) and all(isinstance(each, str) for each in instruments):
+            keys = with_features(keys, list(instruments))
+        if order_days is not None:
+            keys = with_features(keys, [order_days])
+        told = arrival_of(keys.get("supply"))
         if told is not None and keys.get("arrival", told) != told:
             raise ValueError(
                 f"arrival = {keys['arrival']!r} does not go with supply.lead_time (0 is 'before', any other 'after'): "
                 "leave arrival out"
             )
         return keys
-
-    @model_validator(mode="before")
-    @classmethod
-    def _order_days_are_known(cls, keys: Any) -> Any:
-        """A column of order days is a feature."""
-        column = order_day_column(keys.get("supply")) if isinstance(keys, dict) else None
-        return keys if column is None else with_features(keys, [column])
-
-    @model_validator(mode="before")
-    @classmethod
-    def _instruments_are_read(cls, keys: Any) -> Any:
-        """An instrument is a feature."""
-        named = keys.get("instruments") if isinstance(keys, dict) else None
-        is_list = isinstance(named, list | tuple) and all(isinstance(each, str) for each in named)
-        return with_features(keys, list(named or ())) if is_list else keys
-
-    @model_validator(mode="before")
-    @classmethod
-    def _constant_price(cls, keys: Any) -> Any:
-        """`[columns] price = 2` means `price = 2`."""
-        columns = keys.get("columns") if isinstance(keys, dict) else None
-        if not isinstance(columns, dict) or not _is_number(columns.get("price")):
-            return keys
-        named = {name: column for name, column in columns.items() if name != "price"}
-        if keys.get("price", columns["price"]) != columns["price"]:
-            raise ValueError(f"price is {keys['price']!r}, but columns.price is {columns['price']!r}")
-        return keys | {"columns": named, "price": columns["price"]}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _calendar_gives_features(cls, keys: Any) -> Any:
-        return with_calendar_features(keys) if isinstance(keys, dict) else keys
 
     @field_validator("features", mode="before")
     @classmethod
@@ -267,45 +249,30 @@ class Problem(Shop):
         return features
 
     @model_validator(mode="after")
-    def _arrivals_are_in_stock(self) -> "Problem":
+    def _consistent(self) -> "Problem":
+        """Refuse keys that contradict each other."""
+        columns = self.columns
         if self.stock_includes_arrivals and self.arrival != "before":
             raise ValueError("stock_includes_arrivals = true needs arrival = 'before': else nothing arrives by then")
-        return self
-
-    @model_validator(mode="after")
-    def _instruments_are_numbers(self) -> "Problem":
         for feature in self.features:
             if feature.name in self.instruments and feature.kind != "numeric":
                 raise ValueError(f"an instrument must be numeric, but the feature {feature.name!r} is categorical")
         if len(set(self.instruments)) < len(self.instruments):
             raise ValueError("instruments must differ")
-        return self
-
-    @model_validator(mode="after")
-    def _one_role_a_column(self) -> "Problem":
-        roles = [*self.columns.named, *(feature.name for feature in self.features), *self.attributes]
+        roles = [*columns.named, *(feature.name for feature in self.features), *self.attributes]
         if twice := sorted({name for name in roles if roles.count(name) > 1}):
             raise ValueError(f"a column must have one role, but {', '.join(twice)} has several")
-        return self
-
-    @model_validator(mode="after")
-    def _time_has_a_length(self) -> "Problem":
-        columns = self.columns
         if len(columns.records_of_absence) > 1:
             raise ValueError("give one of the columns out_of_stock, in_stock and in_stock_share, not several")
         if self.open_time is not None and columns.out_of_stock is None:
             raise ValueError("open_time needs the column of the time out of stock: [columns] out_of_stock")
         if self.out_of_stock_pace is not None and self.open_time is None:
             raise ValueError("out_of_stock_pace needs open_time, the length of a period")
-        return self
-
-    @model_validator(mode="after")
-    def _clock_column_is_read(self) -> "Problem":
-        column, may_be = self.clock.column, (*self.columns.series_parts, *self.attributes)
-        if column is not None and column not in may_be:
+        may_be = (*columns.series_parts, *self.attributes)
+        if self.clock.column is not None and self.clock.column not in may_be:
             raise ValueError(
                 f"[clock] column must be a column of the series or an attribute ({', '.join(may_be)}), "
-                f"but it is {column!r}"
+                f"but it is {self.clock.column!r}"
             )
         return self
 

@@ -4,8 +4,9 @@
 its usual price, so that products of any size and price are rows of one shop. `policy/shop_units.py` is the way back.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from lostsales.data.log import AnyLog, DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.settings import StrictSettings
-from lostsales.data.units import ROW_QUANTITIES, counted
+from lostsales.data.units import ROW_QUANTITIES, counted, unit_of, whole_units
 from lostsales.types import Floats
 
 # Rules whose numbers are the same in every unit; the others are applied to the decisions of the shop.
@@ -27,6 +28,30 @@ AnySettings = TypeVar("AnySettings", bound=StrictSettings)
 
 class Quantity:
     """Annotation of a setting whose number is a quantity in the units of the shop."""
+
+
+class Counts(NamedTuple):
+    """A log of a shop with the quantities of each product counted in its unit."""
+
+    log: DecisionLog
+    shop_unit: float  # of an unknown product
+    units: Floats  # (products,) multiples of that
+
+    @classmethod
+    def of(cls, shop: DecisionLog, *settings: StrictSettings) -> "Counts":
+        """Count the quantities of a log.
+
+        All products have one unit where the problem, or the settings of a learner, name quantities of the whole shop.
+        """
+        shop_unit = unit_of(shop)
+        own = np.ones(len(shop.products))
+        if not names_quantities(shop.problem, *settings):
+            own = whole_units(in_units(shop, shop_unit))
+        return cls(in_units(shop, shop_unit, shop_unit * own), shop_unit, shop_unit * own)
+
+    def in_shop_units(self, products: ProductTable) -> ProductTable:
+        """Table of the shop, of which these are the counts."""
+        return products.times(self.shop_unit, self.units)
 
 
 def in_units(log: AnyLog, unit: float, by_product: Floats | None = None) -> AnyLog:
@@ -63,7 +88,7 @@ def relative_log(log: DecisionLog, products: ProductTable, grid: Ladders, rules:
         "price": log.price / usual,
         "costs": UnitCosts(_share(costs.lost, usual), _share(costs.order, usual), _share(costs.holding, usual), fixed),
     }
-    return replace(log, **_divided(log, products.scale), **changed)
+    return replace(log, **_divided(log, products.scale, np.divide), **changed)
 
 
 def at_usual_level(log: DecisionLog, relative: Floats) -> DecisionLog:
@@ -100,13 +125,23 @@ def has_whole_sales(log: AnyLog) -> bool:
     return bool((log.sales == np.rint(log.sales)).all())
 
 
-def _divided(log: AnyLog, divisor: Floats) -> dict[str, Any]:
+def relative_grid(log: DecisionLog, rules: BusinessRules, grid: Ladders) -> Ladders:
+    """Grid relative to each product, also where the problem lists prices or orders for all."""
+    problem = log.problem.model_copy(update={"prices": None, "orders": None})
+    free = rules.model_copy(update={"price_ladder": None})
+    found = Ladders.of(replace(log, problem=problem), free).coarse()
+    prices = found.prices if found.relative_prices else grid.prices
+    orders = found.orders if found.relative_orders else grid.orders
+    return replace(found, prices=prices, orders=orders)
+
+
+def _divided(log: AnyLog, divisor: Floats, divided: Callable[[Floats, Floats], Floats] = counted) -> dict[str, Any]:
     """Columns of quantities, divided by the divisor of their product."""
     by_row, by_segment = divisor[log.products.of_row], divisor[log.products.of_segment]
-    columns = {name: counted(each, by_row) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None}
-    columns["last_sales"] = counted(log.last_sales, by_segment)
+    columns = {name: divided(each, by_row) for name in ROW_QUANTITIES if (each := getattr(log, name)) is not None}
+    columns["last_sales"] = divided(log.last_sales, by_segment)
     if log.pipeline is not None:
-        columns["pipeline"] = counted(log.pipeline, by_row[:, None])
+        columns["pipeline"] = divided(log.pipeline, by_row[:, None])
     return columns
 
 

@@ -4,11 +4,11 @@ import numpy as np
 
 from lostsales.data.labels import by_appearance
 from lostsales.data.log import SalesLog
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.types import Array, Floats, Ints
 
 # Series are of one scale where the mean of nine in ten is at most so many times that of one in ten.
 ONE_SCALE = 3.0
-LIKE_SIZES = 1.25  # and are not told apart where it is at most so many times that
+LIKE_SIZES = 1.25  # and count as equal where it is at most so many times that
 BLOCKS = 4  # of rows of a series, whose means show how far chance moves the mean of a series
 FAR_BEYOND = 4.0  # times the variance of chance at least, above which means differ, and
 FALSE_ALARMS = 1e-3  # share of logs of equal series in which they would
@@ -83,12 +83,6 @@ def usual_price(log: SalesLog) -> Floats:
     order = np.lexsort((log.price, own))
     middle = np.searchsorted(own[order], np.arange(len(names))) + (rows - 1) // 2
     return np.asarray(log.price[order][middle][part])
-
-
-def mean_observed_demand(log: SalesLog, demand: Floats, is_observed: Bools) -> Floats:
-    """Mean observed demand of each series, the overall mean where a series shows none, (series,)."""
-    total, rows = _sums(demand[is_observed], log.series[is_observed], len(log.names))
-    return np.where(total > 0, total / np.maximum(rows, 1), total.sum() / max(rows.sum(), 1))
 
 
 def size_range(sizes: Floats) -> tuple[float, float] | None:

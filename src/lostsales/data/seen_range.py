@@ -7,13 +7,12 @@ import numpy as np
 
 from lostsales.data.assortment import is_assortment
 from lostsales.data.business_rules import BusinessRules
-from lostsales.data.ladders import ROUNDED_APART
+from lostsales.data.ladders import MOST_PERIODS, ROUNDED_APART
 from lostsales.data.log import SalesLog
 from lostsales.saved_fields import numbers
 from lostsales.types import Bools, Floats, Ints, exceeds
 
 ORDER_FACTOR = 2.0  # times its largest order may be recommended: a first step beyond what was tried
-MOST_PERIODS = 10.0  # of its mean sales in one order, unless its orders usually are larger
 _BY_PRODUCT = numbers("series", least=0, infinite=True)
 
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -15,14 +15,8 @@ from pydantic_core import PydanticCustomError
 from lostsales.data.setting_fields import keys_at, leaf_types
 from lostsales.errors import SettingError
 
-if TYPE_CHECKING:
-    from pydantic._internal._model_construction import ModelMetaclass
-else:
-    ModelMetaclass = type(BaseModel)
-
-
 CONVERSION = "conversion"  # type of our own errors
-MOST_TOML = 1_000_000  # bytes
+MOST_TOML = 1_000_000  # bytes of a file: bounds time, and is far above what people write
 MOST_PARTS = 50  # of a dotted key; the parser's time grows with their square
 MOST_NUMBER = 1e15  # up to which whole numbers and their sums are exact
 
@@ -39,20 +33,20 @@ NonNegative = Annotated[Number, Field(ge=0)]
 Above0 = Annotated[Number, Field(gt=0)]
 
 
-class _OurErrors(ModelMetaclass):
-    """Lets `Problem(arrival="never")` raise a `SettingError`, as the same mistake in a TOML file does."""
-
-    def __call__(self, *args: Any, **keys: Any) -> Any:
-        try:
-            return super().__call__(*args, **keys)
-        except ValidationError as error:
-            raise _explained(error, cast("type[BaseModel]", self), keys, self.__name__) from None
-
-
-class Settings(BaseModel, metaclass=_OurErrors):
+class Settings(BaseModel):
     """Base of everything that comes from TOML: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def __init__(self, **keys: Any) -> None:
+        """Raise a `SettingError` for `Problem(arrival="never")`, as the same mistake in a TOML file does."""
+        try:
+            super().__init__(**keys)
+        except ValidationError as error:
+            raise _explained(error, type(self), keys, type(self).__name__) from None
+
+    # Settings within settings are validated by pydantic itself, so that one error lists all mistakes.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
 
     @model_validator(mode="before")
     @classmethod

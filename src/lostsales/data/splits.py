@@ -126,7 +126,7 @@ class ResamplingUnits:
 
 
 def units_of(log: SalesLog, most: int) -> ResamplingUnits:
-    """At most `most` units of about equal size."""
+    """Resampling units of about equal size, at most `most`."""
     if is_assortment(log):
         return _blocks_of_calendar(log, most)
     series = len(log.names)

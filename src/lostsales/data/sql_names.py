@@ -1,4 +1,4 @@
-"""Names as SQL writes them."""
+"""Names and texts as SQL writes them."""
 
 
 def identifier(name: str) -> str:
@@ -8,3 +8,8 @@ def identifier(name: str) -> str:
     "net ""list"" price"
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def quoted(text: str) -> str:
+    """Text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"

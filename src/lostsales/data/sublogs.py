@@ -1,14 +1,20 @@
-"""Sub-logs: some series of a log, or all but some of its rows."""
+"""Sub-logs: some series of a log, all but some of its rows, and the part that a policy is evaluated on."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.encoding import attribute_levels
-from lostsales.data.log import AnyLog
-from lostsales.data.pipelines import pipeline_of_rows
+from lostsales.data.log import AnyLog, SalesLog
+from lostsales.data.pipelines import with_pipeline
 from lostsales.data.receipts import receipts_by_stock
+from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
+
+# Columns that differ in an open row from the row before; the price and the length of the period do not.
+OPENED = ("period", "features", "sales", "stock", "order", "stockout", "received", "adjustment", "out_of_stock")
 
 
 def without(log: AnyLog, rows: Bools) -> AnyLog:
@@ -34,28 +40,14 @@ def series_parts(log: AnyLog, rows: Ints, begins: Bools) -> AnyLog:
     old = log.series[first]
     opens = first == log.starts[old]
     before = np.maximum(first - 1, 0)
-
-    def of_rows(column: Array | None) -> Array | None:
-        return None if column is None else column[rows]
-
+    columns: dict[str, Any] = {name: column[rows] for name, column in log.row_columns.items()}
     return replace(
         log,
+        **columns,
         names=log.names[old],
         series=np.cumsum(begins) - 1,
-        period=log.period[rows],
-        features=log.features[rows],
-        price=log.price[rows],
-        sales=log.sales[rows],
-        stock=of_rows(log.stock),
-        order=of_rows(log.order),
-        stockout=of_rows(log.stockout),
         last_sales=np.where(opens, log.last_sales[old], log.sales[before]),
         last_stockout=np.where(opens, log.last_stockout[old], log.censored[before]),
-        received=of_rows(log.received),
-        pipeline=of_rows(log.pipeline),
-        adjustment=of_rows(log.adjustment),
-        out_of_stock=of_rows(log.out_of_stock),
-        open_time=of_rows(log.open_time),
         costs=None if log.costs is None else log.costs.at(rows),
         attributes={name: values[old] for name, values in log.attributes.items()},
         levels=attribute_levels(log),
@@ -74,41 +66,61 @@ def with_open_period(log: AnyLog, features: Floats, stock: Floats, period: Array
     begins[log.starts + np.arange(len(ends))] = True
     longer = series_parts(log, rows, begins)
 
-    def changed(column: Array, values: Array | float) -> Array:
-        copy = column.copy()
-        copy[opened] = values
-        return copy
-
-    def without_figure(column: Array | None) -> Array | None:
-        return None if column is None else changed(column, 0.0)
-
-    return _with_open_pipeline(
-        replace(
-            longer,
-            period=changed(longer.period, period),
-            features=changed(longer.features, features),
-            sales=changed(longer.sales, 0.0),
-            stock=None if longer.stock is None else changed(longer.stock, stock),
-            order=without_figure(longer.order),
-            stockout=without_figure(longer.stockout),
-            received=without_figure(longer.received),
-            adjustment=without_figure(longer.adjustment),
-            out_of_stock=without_figure(longer.out_of_stock),
-        ),
-        opened,
-    )
+    given = {"period": period, "features": features, "stock": stock}
+    columns: dict[str, Any] = {name: longer.row_columns[name].copy() for name in OPENED if name in longer.row_columns}
+    for name, column in columns.items():
+        column[opened] = given.get(name, 0.0)
+    return _with_open_pipeline(replace(longer, **columns), opened)
 
 
 def _with_open_pipeline(log: AnyLog, opened: Ints) -> AnyLog:
     """The log with the pipeline of its open rows: that of the rows before them, less what arrived, and their orders."""
-    if log.pipeline is None or log.order is None or log.received is None:
+    if log.pipeline is None or log.ledger is None or log.received is None:
         return log
     if log.problem.lead_times.is_fixed:
         pipeline = log.pipeline.copy()
-        pipeline[opened] = np.column_stack([log.pipeline[opened - 1], log.order[opened - 1]])[:, 1:]
+        pipeline[opened] = np.column_stack([log.pipeline[opened - 1], log.ledger.order[opened - 1]])[:, 1:]
         return replace(log, pipeline=pipeline)
     # The last receipt may not be in the table yet, but today's stock shows it.
     received, last = log.received.copy(), opened - 1
-    received[last] = np.maximum(received[last], receipts_by_stock(log)[last])
-    log = replace(log, received=received)
-    return replace(log, pipeline=pipeline_of_rows(log))
+    received[last] = np.maximum(received[last], receipts_by_stock(log.ledger)[last])
+    return with_pipeline(replace(log, received=received))
+
+
+# Part of a larger log is precise enough: intervals are over at most twenty units, and every further row
+# takes its time in each of them, and in each fit of a comparison.
+EVALUATED_ROWS = 40_000  # default of `evaluate`
+COMPARED_ROWS = 20_000  # default of `compare`
+QUICK_ROWS = 5_000  # default of quick runs
+KEPT_SERIES = 20  # are kept where there are more; long ones are shortened instead
+LEAST_PERIODS = 60  # of each product of an assortment: all products are kept, as long as so many periods of each are
+
+
+def evaluated_part(log: SalesLog, most: int, seed: int) -> tuple[SalesLog, tuple[str, ...]]:
+    """The log, or a part of at most about `most` rows, and notes on what was left out."""
+    if len(log) <= most:
+        return log, ()
+    notes = []
+    names = np.unique(log.names)  # the parts of a series that a hole splits share a name
+    wanted = most // LEAST_PERIODS if is_assortment(log) else most * len(names) // len(log)
+    kept = int(np.clip(wanted, min(KEPT_SERIES, len(names)), len(names)))
+    if kept < len(names):
+        chosen = np.random.default_rng(seed).permutation(names)[:kept]
+        log = series_of(log, np.flatnonzero(np.isin(log.names, chosen)))
+        notes.append(f"evaluated on {kept:,} of {len(names):,} series, drawn at random")
+    if len(log) > most:
+        periods = most // kept
+        if not periods:
+            raise SettingError(f"rows must be at least {kept}, one per series, but {most} came")
+        left = _end_of_name(log) - np.arange(len(log))
+        log = without(log, left > periods)
+        notes.append(f"evaluated on the last {periods:,} periods of each series")
+    return log, tuple(notes)
+
+
+def _end_of_name(log: SalesLog) -> Ints:
+    """End of the rows of each row's series, all its parts included, (rows,)."""
+    rows = np.arange(len(log))
+    name = log.names[log.series]
+    last = np.r_[name[1:] != name[:-1], True]
+    return np.asarray(np.minimum.accumulate(np.where(last, rows + 1, len(log))[::-1])[::-1])

@@ -12,11 +12,10 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from lostsales.data.calendar.clock import WEEKDAYS, Day
+from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Day, weekday_named
 from lostsales.data.settings import Above0, NonNegative, Number, Settings, no_truth_value
 from lostsales.types import Array, Bools, Floats, Ints
 
-LEARN: Final = "learn"
 LOST: Final = "lost"
 LONGEST = 100  # periods of a lead time
 _LAW = "{1 = 0.5, 2 = 0.3, lost = 0.2}"
@@ -76,11 +75,9 @@ class OrderDays(Settings):
 
 
 def _weekday(value: Any) -> str:
-    word = value.strip().lower() if isinstance(value, str) else ""
-    for weekday in WEEKDAYS:
-        if word in (weekday.lower(), weekday[:3].lower()):
-            return weekday
-    raise ValueError('must be weekdays such as ["Monday", "Thursday"]')
+    if (weekday := weekday_named(value)) is None:
+        raise ValueError('must be weekdays such as ["Monday", "Thursday"]')
+    return weekday
 
 
 Weekday = Annotated[str, BeforeValidator(_weekday)]

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lostsales.data.judged_rows import judged_rows
+from lostsales.data.demand_bounds import share_demand
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress, stages
-from lostsales.data.share_rows import share_demand
+from lostsales.data.sublogs import evaluated_part
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.expected_lost import DRAWS, alternative_laws, drawn_lost, lost_outside, undersmoothed_law
 from lostsales.demand.law.demand_law import DemandLaw
@@ -111,7 +111,7 @@ def stockout_loss(
     if not runs.observed.any_observed:
         nothing = "every row is a stock-out, so no demand was observed"
         return StockoutLoss(rows, None, None, None, None, None, None, nothing)
-    part, _ = judged_rows(log, MOST_ROWS, seed)
+    part, _ = evaluated_part(log, MOST_ROWS, seed)
     part_runs = runs if part is log else find_runs(part)
     known = part_runs.observed.any_observed and _hidden(part, part_runs).any()
     if not known:  # too small a part: all rows

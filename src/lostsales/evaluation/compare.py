@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lostsales.data.judged_rows import COMPARED_ROWS, QUICK_ROWS
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import in_parallel, using_workers
 from lostsales.data.progress import Progress, stages
 from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
-from lostsales.data.sublogs import without
+from lostsales.data.sublogs import COMPARED_ROWS, QUICK_ROWS, without
 from lostsales.demand.audit.behaviour import PriceSetting
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.assortment import AssortmentGain, amount, judged_gain

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS, judged_rows
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
+from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS, evaluated_part
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.log_concerns import log_concerns
@@ -17,6 +17,7 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 
+SHARES = (1, 5)  # of the time, for the demand models and for the estimators; measured on `steady`
 QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"
 
 
@@ -84,7 +85,7 @@ def evaluate(
     checked_estimators(estimators)
     check_log(log)
     check_policy(policy, log, horizon, start_stock)  # before any work
-    preparing, estimating = stages(progress, (1, 1))
+    preparing, estimating = stages(progress, SHARES)
     with using_workers(workers):
         prepared, notes = prepare(log, seed, preparing, rows, quick)
         return evaluate_on(
@@ -107,7 +108,7 @@ def prepare(
     most = (QUICK_ROWS if quick else EVALUATED_ROWS) if rows is None else rows
     if most < 1:
         raise SettingError(f"rows must be at least 1, but {most} came")
-    some, notes = judged_rows(log, most, seed)
+    some, notes = evaluated_part(log, most, seed)
     prepared = replace(PreparedLog.of(some, seed, progress, quick), is_part=len(some) < len(log))
     if prepared.products_in_log:
         prepared = replace(prepared, products_in_log=len(log.products))

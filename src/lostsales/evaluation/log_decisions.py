@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import Runs
 from lostsales.policy.history import view_of_rows

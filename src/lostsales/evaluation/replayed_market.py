@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_parts
 from lostsales.demand.censoring.evidence import Evidence

@@ -9,12 +9,12 @@ from pydantic_core import PydanticSerializationError
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
+from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.progress import Progress
-from lostsales.data.relative import in_units, names_quantities, problem_in_units, relative_log, settings_in_units
+from lostsales.data.relative import Counts, problem_in_units, relative_grid, relative_log, settings_in_units
 from lostsales.data.seen_range import is_limited, one_price_warning
 from lostsales.data.settings import checked_json
-from lostsales.data.units import unit_of, whole_units
 from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import LEARNERS, Learner
@@ -22,7 +22,6 @@ from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import LearnedBy, learned_by, log_digest, with_provenance
 from lostsales.policy.rules import Rules
 from lostsales.policy.shop_units import InShopUnits, ShopGrid
-from lostsales.types import Floats
 
 DEFAULT = "planner"
 KEEPS_PRICE = (
@@ -80,70 +79,50 @@ def fit(
 
 
 def fit_in_shop_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
-    """Fit a learner to relative rows, so that the result does not depend on units, and answer in those of the shop.
-
-    Quantities of the whole shop, in its problem or in rules, allow one unit for all products only.
-    """
+    """Fit a learner to relative rows, so that the result does not depend on units, and answer in those of the shop."""
     shop = log.decisions("fit")
-    shop_unit = unit_of(shop)
-    counts = in_units(shop, shop_unit)
-    own = names_quantities(shop.problem, learner)
-    units = shop_unit * (np.ones(len(shop.products)) if own else whole_units(counts))
-    counts = _with_tested_prices(learner, in_units(shop, shop_unit, units))
-    counted = settings_in_units(learner, shop_unit)
-    if learner.models_products:
-        policy = counted.fit(counts, progress)
-        found = _in_shop_units(policy, shop, shop_unit, units)
-    else:
-        found = _fit_relative(counted, counts, shop, shop_unit, units, progress)
-    if counts.keeps_price and (found.may_recommend is None or len(found.may_recommend.prices) == 1):
+    counts = Counts.of(shop, learner)
+    counts = counts._replace(log=_with_tested_prices(learner, counts.log))
+    counted = settings_in_units(learner, counts.shop_unit)
+    found = None if learner.models_products else _fit_relative(counted, counts, shop.problem, progress)
+    if found is None:
+        found = _in_shop_units(counted.fit(counts.log, progress), counts)
+    if counts.log.keeps_price and (found.may_recommend is None or len(found.may_recommend.prices) == 1):
         warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same
     return found
 
 
-def _in_shop_units(policy: SavedPolicy, shop: DecisionLog, shop_unit: float, units: Floats) -> SavedPolicy:
+def _in_shop_units(policy: SavedPolicy, counts: Counts) -> SavedPolicy:
     """Policy that was learned from counts, for a shop that writes its quantities otherwise."""
-    if (units == 1).all():
+    if (counts.units == 1).all():
         return policy
-    table = ProductTable.of(in_units(shop, shop_unit, units)).times(shop_unit, units).without_scale()
-    problem, usual = problem_in_units(policy.problem, 1 / shop_unit), policy.usual_demand * shop_unit
+    products = counts.in_shop_units(ProductTable.of(counts.log)).without_scale()
+    problem, usual = problem_in_units(policy.problem, 1 / counts.shop_unit), policy.usual_demand * counts.shop_unit
     if isinstance(policy, InShopUnits):  # which follows a level
-        return replace(policy, problem=problem, products=table, usual_demand=usual)
-    return InShopUnits(policy, problem, table, usual)
+        return replace(policy, problem=problem, products=products, usual_demand=usual)
+    return InShopUnits(policy, problem, products, usual)
 
 
-def _fit_relative(
-    learner: Learner, counts: DecisionLog, shop: DecisionLog, shop_unit: float, units: Floats, progress: Progress | None
-) -> SavedPolicy:
-    """Fit a learner with one grid of prices and orders for all products to the relative log, where these differ."""
-    rules = learner.rules.over(counts.problem.rules).of_log(counts)
-    grid = Ladders.of(counts, rules).coarse()
-    relative = _relative_grid(counts, rules, grid)
-    if not (relative.relative or is_limited(counts)):
-        return _in_shop_units(learner.fit(counts, progress), shop, shop_unit, units)
-    counted = ProductTable.of(counts, rules)
+def _fit_relative(learner: Learner, counts: Counts, problem: Problem, progress: Progress | None) -> SavedPolicy | None:
+    """Fit a learner with one grid for all products to the relative log; None where products are alike."""
+    log, shop_unit = counts.log, counts.shop_unit
+    rules = learner.rules.over(log.problem.rules).of_log(log)
+    grid = Ladders.of(log, rules).coarse()
+    relative = relative_grid(log, rules, grid)
+    if not (relative.relative or is_limited(log)):
+        return None
+    products = ProductTable.of(log, rules)
     # A setting in quantities of any product is one of the smallest scale.
-    inner = settings_in_units(learner, float(counted.scale.min())).model_copy(update={"rules": Rules()})
-    policy = inner.fit(relative_log(counts, counted, relative, rules), progress)
-    observed = counts.sales[~counts.censored]
-    usual = float(np.median(observed if len(observed) else counts.sales)) * shop_unit
+    inner = settings_in_units(learner, float(products.scale.min())).model_copy(update={"rules": Rules()})
+    policy = inner.fit(relative_log(log, products, relative, rules), progress)
+    observed = log.sales[~log.censored]
     return InShopUnits(
         policy,
-        shop.problem,
-        counted.times(shop_unit, units),
-        usual,
-        ShopGrid(grid, rules, float(counts.costs.mean().order)).in_units(1 / shop_unit),
+        problem,
+        counts.in_shop_units(products),
+        usual_demand=float(np.median(observed if len(observed) else log.sales)) * shop_unit,
+        grid=ShopGrid(grid, rules, float(log.costs.mean().order)).in_units(1 / shop_unit),
     )
-
-
-def _relative_grid(log: DecisionLog, rules: Rules, grid: Ladders) -> Ladders:
-    """Grid relative to each product, also where the problem lists prices or orders for all."""
-    problem = log.problem.model_copy(update={"prices": None, "orders": None})
-    free = rules.model_copy(update={"price_ladder": None})
-    found = Ladders.of(replace(log, problem=problem), free).coarse()
-    prices = found.prices if found.relative_prices else grid.prices
-    orders = found.orders if found.relative_orders else grid.orders
-    return replace(found, prices=prices, orders=orders)
 
 
 def _with_tested_prices(learner: Learner, log: DecisionLog) -> DecisionLog:

@@ -5,7 +5,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from lostsales.data.budget import Cost
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.settings import StrictSettings
@@ -13,7 +12,6 @@ from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules
 from lostsales.registry import Registry
 
-START, SECONDS_A_ROW, BYTES_A_ROW = 0.1, 2e-6, 8.0 * 40  # of a baseline, measured
 Pricing = Literal["tested", "free"]
 
 
@@ -40,6 +38,7 @@ class Learner(StrictSettings):
     """
 
     method: ClassVar[str]
+    bytes_a_row: ClassVar[int] = 400  # peak memory of `fit` per row of the log; measured, see `data/memory.py`
     quick_settings: ClassVar[dict[str, Any]] = {}  # of `quick`
     sets_prices: ClassVar[bool] = True  # by their effect in the log, so that `fit` tests how they were set
     # It models each product by its name: `fit` hands it the counts of the shop, and others the relative log.
@@ -60,10 +59,6 @@ class Learner(StrictSettings):
         """The same with quicker settings where none were given: enough for a first look."""
         kept = {key: value for key, value in self.quick_settings.items() if key not in self.model_fields_set}
         return self.model_copy(update=kept)
-
-    def cost(self, log: SalesLog) -> Cost:
-        """Time and memory that `fit` is expected to take; of a learner of another package little is known."""
-        return Cost(START + SECONDS_A_ROW * len(log), BYTES_A_ROW * len(log))
 
     def left_out(self, log: SalesLog) -> dict[str, int]:  # noqa: ARG002, learners that leave rows out use it
         """Rows of a log that are not learned from, by reason."""

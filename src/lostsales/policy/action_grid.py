@@ -11,6 +11,8 @@ from lostsales.policy.view import Action
 from lostsales.saved_fields import MOST_ACTIONS, AsJson, NonNegative, NonNegativeOrInfinite, numbers
 from lostsales.types import RELATIVE_TOLERANCE, Bools, Floats, Ints, exceeds
 
+PRICE_FIRST = 1e9  # weight of the distance in price, so that it counts before that in order
+
 
 @dataclass(frozen=True)
 class ActionGrid:
@@ -56,6 +58,17 @@ class ActionGrid:
         """The actions of the given indices, one a row."""
         price, order = np.divmod(actions, self.orders.shape[-1])
         return Action(_entries(self.prices, price), _entries(self.orders, order))
+
+    def nearest(self, wanted: Action, allowed: Bools) -> Action:
+        """Allowed action (rows, actions) nearest to a wanted one of each row: in price, and then in order.
+
+        >>> grid = ActionGrid(np.array([4.0, 5.0]), np.array([0.0, 6.0]), np.inf)
+        >>> may = np.array([[True, True, False, True]])
+        >>> grid.nearest(Action(np.array([4.9]), np.array([1.0])), may)
+        Action(price=array([5.]), order=array([6.]))
+        """
+        far = PRICE_FIRST * np.abs(self.price - wanted.price[:, None]) + np.abs(self.order - wanted.order[:, None])
+        return self.taken(np.where(allowed, np.nan_to_num(far), np.inf).argmin(axis=1))
 
     def feasible_orders(self, stock: Floats, limit: Floats | None = None) -> Ints:
         """Number of orders, counted from the smallest, that fit on top of each stock; the smallest always may.

@@ -2,15 +2,14 @@
 
 import numpy as np
 
-from lostsales.data.calendar.next_open import next_open_periods
+from lostsales.data.calendar.periods import next_open_periods
 from lostsales.data.problem import Problem
-from lostsales.data.reading.calendar import fill_calendar
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.log_columns import fill_calendar
 from lostsales.data.reading.table import SomeRows, Table
-from lostsales.policy.feature_cells import read_features
 from lostsales.policy.view import Features
-from lostsales.types import Array, Floats, Ints
+from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_AHEAD = 400  # later periods that are kept
 
@@ -96,3 +95,20 @@ def _later_rows(problem: Problem, names: Array, later: Table) -> tuple[Ints, Arr
     findings.raise_if_any()
     place = {name: at for at, name in enumerate(names.tolist())}
     return codes, period, features, order, np.array([place[text] for text in texts])
+
+
+def read_features(problem: Problem, rows: Table, reader: ColumnReader) -> tuple[Floats, Bools]:
+    """The features, and rows with a level that the log never had, whose code is -1; NaN those of the calendar."""
+    features, unseen = np.full((rows.rows, len(problem.features)), np.nan), np.zeros(rows.rows, dtype=bool)
+    # An unknown level is a flag here, and no finding.
+    lenient = ColumnReader(rows, Findings(rows.name), problem.format)
+    for index, feature in enumerate(problem.features):
+        if feature.calendar is not None:
+            continue
+        if feature.kind == "numeric":
+            features[:, index] = reader.number(feature.name, negative=True, truths=True)
+        else:
+            present = reader.labels(feature.name)[0] >= 0
+            features[:, index] = lenient.levels(feature)[1]
+            unseen |= present & (features[:, index] < 0)
+    return features, unseen

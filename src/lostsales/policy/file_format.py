@@ -30,9 +30,9 @@ from lostsales.policy.policy import POLICIES, SavedPolicy
 from lostsales.policy.provenance import LearnedBy, learned_by, with_provenance
 from lostsales.types import Array
 
-FORMAT = 2
+FORMAT = 2  # files of another one are refused
 MOST_METADATA = 16 << 20  # bytes
-MOST_MEMBERS = 100_000
+MOST_MEMBERS = 100_000  # arrays of a file
 MOST_NPY_HEADER = 10_000  # bytes
 # A file may unpack to so many bytes, and so many times its own size more; `save` does not compress what would not fit.
 FREE_BYTES = 128 << 20

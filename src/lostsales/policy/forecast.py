@@ -10,7 +10,7 @@ from lostsales.policy.policy import Policy
 from lostsales.policy.view import EARLIER_PERIODS, Action, ClosedPeriod, Features, View
 from lostsales.types import Floats, Ints
 
-PATHS = 400
+PATHS = 400  # a quantile of 5 or 95 % then has a standard error of about 1 %
 NO_LAW = "this policy has no demand model: the planner has one (`lostsales fit LOG --method planner`)"
 
 

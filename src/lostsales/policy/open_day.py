@@ -4,21 +4,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.grid import PeriodGrid
-from lostsales.data.calendar.next_open import closed_between
 from lostsales.data.calendar.openings import HOLE, ClockRows, on_given_closed, shared_columns
+from lostsales.data.calendar.periods import PeriodGrid, closed_between
 from lostsales.data.labels import texts_of
 from lostsales.data.problem import Problem
-from lostsales.data.reading.calendar import check_calendar, fill_calendar
-from lostsales.data.reading.checks import check_closings
+from lostsales.data.reading.checks import check_calendar, check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.log_columns import fill_calendar
 from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
-from lostsales.policy.coming_periods import coming_features, later_features, split_today
-from lostsales.policy.feature_cells import read_features
+from lostsales.policy.coming_periods import coming_features, later_features, read_features, split_today
 from lostsales.policy.open_supply import OpenSupply
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.recent_rows import RecentRows

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.pipelines import off_lead_time
 from lostsales.data.problem import Problem
@@ -65,16 +66,12 @@ def _refuse_late(log: SalesLog, column: str) -> None:
     if not late.any():
         return
     findings = Findings(
-        "recent", lambda row: f"period {_moment(log.period[row])} of series {log.names[log.series[row]]}"
+        "recent", lambda row: f"period {spelled(log.period[row])} of series {log.names[log.series[row]]}"
     )
     lead = log.problem.lead_times.longest
     findings.check(late, f"{column} must be what was ordered {lead - 1} periods before", log.received, among=due)
     findings.add('where deliveries are late, let lead times be learned: supply.lead_time = "learn"')
     findings.raise_if_any()
-
-
-def _moment(period: np.generic) -> str:
-    return np.datetime_as_string(period, unit="auto") if isinstance(period, np.datetime64) else str(period)
 
 
 def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeline: bool) -> Floats:
@@ -85,8 +82,7 @@ def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeli
     opening[log.series[last_row[has]]] = stock[has]
     open_log = with_open_period(log, log.features[ends], opening, log.period[ends])
     opened = np.r_[open_log.starts[1:], len(open_log)] - 1
-    assert open_log.pipeline is not None  # as lead times are longer than 1
-    found = open_log.pipeline[opened]
+    found = np.asarray(open_log.pipeline)[opened]  # it has columns, as lead times are longer than 1
     # Orders of the evening before the first row are not in the table.
     first = open_log.starts + (log.problem.order_placed == "close")
     known = opened[:, None] - length + np.arange(length) >= first[:, None]

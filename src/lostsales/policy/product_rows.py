@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.ladders import MOST_PERIODS
 from lostsales.data.product_table import ProductAttributes, ProductTable
 from lostsales.data.scale import rounded_scale
-from lostsales.data.seen_range import MOST_PERIODS, SeenRange
+from lostsales.data.seen_range import SeenRange
 from lostsales.policy.view import View
 from lostsales.types import Bools, Floats
 

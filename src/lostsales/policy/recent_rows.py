@@ -5,8 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.calendar.grid import DAY, MOST_CLOSED
-from lostsales.data.calendar.next_open import closed_by_stock
+from lostsales.data.calendar.clock import DAY
+from lostsales.data.calendar.openings import closed_by_stock
+from lostsales.data.calendar.periods import MOST_CLOSED
 from lostsales.data.demand_bounds import shown_by_next_stock
 from lostsales.data.economics import next_stock
 from lostsales.data.log import SalesLog
@@ -51,8 +52,7 @@ class RecentRows:
     @cached_property
     def shortest_step(self) -> int:
         """Shortest step between two rows of a series."""
-        steps = np.diff(self.log.period)[self.log.has_next[:-1]].astype(np.int64)
-        return int(steps.min(initial=np.iinfo(np.int64).max))
+        return int(self.log.steps.min(initial=np.iinfo(np.int64).max))
 
     @cached_property
     def mean_demand(self) -> Floats:
@@ -66,7 +66,7 @@ class RecentRows:
 
     @cached_property
     def _arrived(self) -> Floats:
-        return np.asarray(self.log.order if self.log.received is None else self.log.received)
+        return np.zeros(0) if self.log.ledger is None else self.log.ledger.arrived
 
     @cached_property
     def _idle_share(self) -> float:

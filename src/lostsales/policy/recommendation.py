@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.labels import beside
+from lostsales.data.pipelines import arrival_texts
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
-from lostsales.data.supply_words import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.decision import Decision

@@ -33,7 +33,6 @@ QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_dem
 MONEY = frozenset({"value", "penalty", "advantage"})
 EXPECTED_QUANTITIES, EXPECTED_MONEY = ("demand", "sales", "lost", "leftover"), ("profit", "value")
 DIGITS = 10  # to which quantities of the shop are rounded
-PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +71,7 @@ class ShopGrid:
         grid = ActionGrid(prices, ladders.orders_of(rows.scale, multiple), room, self.unit_cost)
         may = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(asks), limit)
         may = seen.allowed(grid.price, grid.order, may)
-        far = PRICE_FIRST * np.abs(grid.price - price[:, None]) + np.abs(grid.order - order[:, None])
-        nearest = grid.taken(np.where(may, np.nan_to_num(far), np.inf).argmin(axis=1))
+        nearest = grid.nearest(Action(price, order), may)
         return Action(*(np.where(np.isnan(each), each, at) for each, at in zip((price, order), nearest, strict=True)))
 
 
@@ -103,12 +101,12 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
             return None
         return inside.in_units(1 / self.products.shop_unit)
 
-    @property
+    @cached_property
     def asks(self) -> tuple[Feature, ...]:
         """Features that the policy inside asks for, without unit costs that are the same in all rows of the shop."""
         return tuple(each for each in self.policy.asks if each.name not in self._costs)
 
-    @property
+    @cached_property
     def _costs(self) -> dict[str, float]:
         """Unit costs that the problem gives as numbers, by the name of their feature."""
         names, costs = self.problem.columns, self.problem.costs
@@ -200,18 +198,19 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
         """The same open period as the policy inside sees it."""
         if (rows.scale == 1).all() and (rows.usual_price == 1).all() and self.asks == self.policy.asks:
             return view
-        if (rows.usual_price == 1).all() and self.asks == self.policy.asks:
+        if self.grid is None:
             return relative_view(view, rows.scale, rows.usual_price)
-        market = {each.name for each in self.problem.features}
+        market, asked, costs = {each.name for each in self.problem.features}, self.policy.asks, self._costs
+        names = [each.name for each in self.asks]
 
         def relative(features: Features) -> Features:
-            given = dict(zip((each.name for each in self.asks), features, strict=True)) | self._costs
+            given = dict(zip(names, features, strict=True)) | costs
             return tuple(
-                np.asarray(given[each.name] / (1.0 if each.name in market else rows.usual_price))
-                for each in self.policy.asks
+                np.asarray(given[each.name] if each.name in market else given[each.name] / rows.usual_price)
+                for each in asked
             )
 
-        return relative_view(view, rows.scale, rows.usual_price, relative)
+        return relative_view(view, rows.scale, rows.usual_price, relative, divided=np.divide)
 
     def _settled(self, view: View, rows: ProductRows, price: Floats, order: Floats) -> Action:
         """Action of the shop for a relative one."""
@@ -266,7 +265,11 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
 
 
 def relative_view(
-    view: View, scale: Floats, usual_price: Floats, features: Callable[[Features], Features] | None = None
+    view: View,
+    scale: Floats,
+    usual_price: Floats,
+    features: Callable[[Features], Features] | None = None,
+    divided: Callable[[Floats, Floats], Floats] = counted,
 ) -> View:
     """The same open period with quantities and prices divided by those of each product, (rows,)."""
     context = view.context
@@ -276,20 +279,20 @@ def relative_view(
     past = tuple(
         # Every closed period knows those before it as well: their pasts again would double the work with each period.
         ClosedPeriod(
-            relative_view(replace(each.view, past=()), scale, usual_price, features),
-            Action(each.action.price / usual_price, counted(each.action.order, scale)),
+            relative_view(replace(each.view, past=(), recent=None), scale, usual_price, features, divided),
+            Action(each.action.price / usual_price, divided(each.action.order, scale)),
         )
         for each in view.past[-longest:]
     )
     return replace(
         view,
         features=view.features if features is None else features(view.features),
-        stock=counted(view.stock, scale),
-        last_sales=counted(view.last_sales, scale),
-        last_demand=None if view.last_demand is None else counted(view.last_demand, scale),
+        stock=divided(view.stock, scale),
+        last_sales=divided(view.last_sales, scale),
+        last_demand=None if view.last_demand is None else divided(view.last_demand, scale),
         past=past,
         context=context,
-        pipeline=None if view.pipeline is None else counted(view.pipeline, scale[:, None]),
+        pipeline=None if view.pipeline is None else divided(view.pipeline, scale[:, None]),
         recent=None if view.recent is None else view.recent.in_units(scale),
     )
 

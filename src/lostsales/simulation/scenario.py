@@ -8,13 +8,13 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from lostsales.data.business_rules import BusinessRules
+from lostsales.data.calendar.clock import LEARN
 from lostsales.data.economics import UnitCosts
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.supply import lot_rules
 from lostsales.data.settings import NonNegative, Settings, checked, read_toml, with_settings
 from lostsales.data.shop import Shop
-from lostsales.data.supply import LEARN
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features

@@ -11,7 +11,7 @@ import numpy as np
 from lostsales.data.log import DecisionLog, LogNotes, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
-from lostsales.data.reading.contradictions import noted_sellouts
+from lostsales.data.reading.checks import noted_sellouts
 from lostsales.data.writing import key_columns, write_table
 from lostsales.demand.censoring.runs import depth_of_rows
 from lostsales.errors import SettingError

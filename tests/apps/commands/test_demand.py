@@ -11,7 +11,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.law.price_response import price_response
 from lostsales.demand.law.selection import fit_demand
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import run, run_json
 from tests.learn.small import small_log
 
 
@@ -77,12 +77,3 @@ def test_a_log_of_demand_only_whose_price_never_varied(tmp_path: Path) -> None:
     told = run("demand", tmp_path / "log.csv", "--replicates", 2)
     assert "Warning: the price was always 2.5: nothing can be said about any other" in told
     assert "never varied" in told
-
-
-def test_mistakes_end_in_one_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    frame = pd.DataFrame({"series": 1, "period": range(9), "price": 1.0, "sales": 2.0, "stockout": False})
-    frame.to_csv(tmp_path / "log.csv", index=False)
-    told = failure(monkeypatch, capsys, "demand", tmp_path / "log.csv")
-    assert "needs at least 10 rows with known demand, besides the first of each series, but there are 8" in told

@@ -9,7 +9,6 @@ import pytest
 
 from lostsales.apps.gains import money_text
 from lostsales.data.writing import write_log
-from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.assortment import ProductFigures
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
@@ -62,17 +61,6 @@ def test_calibrate_shows_how_often_intervals_cover(tmp_path: Path) -> None:
     assert "covers gain" in shown
     assert ("No coverage is too low" in shown) == bool(row["enough"])
     assert ("errs" in shown) == (not row["enough"])
-
-
-def test_mistakes_are_told_before_any_work(folder: Path) -> None:
-    with pytest.raises(SettingError, match="no estimator 'guess'"):
-        run("evaluate", folder / "policy", folder / "log.parquet", "--estimator", "guess")
-    with pytest.raises(SettingError, match="no method 'guess'"):
-        run("compare", folder / "log.parquet", "--methods", "guess")
-    with pytest.raises(SettingError, match="whole numbers"):
-        run("calibrate", "steady", "--series", "five")
-    with pytest.raises(LostSalesError, match="no policy file"):
-        run("evaluate", folder / "nothing", folder / "log.parquet")
 
 
 @pytest.fixture(scope="module")

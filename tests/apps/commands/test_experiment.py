@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from lostsales.apps.cli import app
 from lostsales.apps.commands.experiment import QUICK_LEVELS, as_markdown, print_outcome, to_json
 from lostsales.apps.commands.experiment_figures import figure_of_gaps, figure_of_values
-from lostsales.errors import SettingError
 from lostsales.lab.experiments.claims import check_claims
 from lostsales.lab.experiments.design import FEW_LEVELS, LEVELS
 from lostsales.lab.experiments.published import published_results
@@ -50,12 +49,6 @@ def test_the_command_from_end_to_end(tmp_path: Path) -> None:
     shown = run(*asked)
     for text in ("pi* for discount", "10 episodes", "c-fqi beats pc-fqi", "56 cells in"):
         assert text in shown
-
-
-def test_levels_must_be_numbers(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="levels are whole numbers"):
-        run("released", "--out", tmp_path / "out", "--levels", "five")
-    assert not (tmp_path / "out").exists()
 
 
 def test_figures_show_our_curves_the_published_ones_and_the_references() -> None:

@@ -12,7 +12,6 @@ from lostsales.apps.console import screen
 from lostsales.apps.figures_shown import rounded
 from lostsales.data.problem import Problem
 from lostsales.data.writing import write_log
-from lostsales.errors import LostSalesError, SettingError
 from lostsales.learn.fit import DEFAULT
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import LEARNERS
@@ -150,28 +149,6 @@ def test_many_rows_are_cut_on_the_screen(folder: Path, tmp_path: Path) -> None:
     assert "sku 50" not in shown
 
 
-def test_a_policy_that_needs_true_demand_is_refused(folder: Path, tmp_path: Path) -> None:
-    oracle = tmp_path / "oracle"
-    run("solve", "released", "--target", "oracle", "--horizon", 2, "--out", oracle)
-    with pytest.raises(LostSalesError, match="needs true demand, which no shop sees: it can only be simulated"):
-        run("recommend", oracle, "--recent", folder / "recent.csv", "--today", folder / "today.csv")
-
-
-def test_mistakes_are_said_before_any_work(folder: Path, tmp_path: Path) -> None:
-    log, today = folder / "log.parquet", ["--today", folder / "today.csv"]
-    with pytest.raises(LostSalesError, match="there is no folder"):
-        run("fit", log, "--out", tmp_path / "nowhere" / "policy")
-    with pytest.raises(SettingError, match="no method 'magic'"):
-        run("fit", log, "--method", "magic", "--out", tmp_path / "policy")
-    with pytest.raises(SettingError, match="iterations: Input should be greater than or equal to 1, but it is 0"):
-        run("fit", log, "--set", "iterations=0", "--out", tmp_path / "policy")
-    assert not (tmp_path / "policy").exists()
-    with pytest.raises(LostSalesError, match="there is no policy file"):
-        run("recommend", tmp_path / "nothing", *today)
-    with pytest.raises(LostSalesError, match="there is no file"):
-        run("recommend", folder / "policy", "--today", tmp_path / "nothing.csv")
-
-
 def test_the_default_method_is_that_of_the_library(folder: Path, tmp_path: Path) -> None:
     facts = run_json("fit", folder / "log.parquet", "--set", "draws=1", "--iterations", 1, "--out", tmp_path / "policy")
     assert facts["method"] == DEFAULT == "planner"
@@ -199,27 +176,6 @@ def test_settings_by_command_by_file_and_in_python_give_the_same_policy(folder: 
     assert (tmp_path / "file").read_bytes() == (tmp_path / "command").read_bytes() == (tmp_path / "python").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("setting", "expected"),
-    [
-        ("betta=3", r"betta: no such key; the keys are iterations, rules, pricing, seed, beta"),
-        ("rules.multipel=6", r"rules\.multipel: no such key; the keys are multiple, minimum"),
-        ("function.kinf=linear", r"function\.kinf: no such key; the keys are kind, kernels"),
-        ("beta=high", "beta: Input should be a valid number, but it is 'high'"),
-        ("safe=never", "safe: Input should be 'learned' or 'paper', but it is 'never'"),
-        ("function.kind=cubic", "should be 'kernel' or 'linear'"),
-        ("rules=6", "rules: Input should be an object, but it is 6"),
-        ("beta", "a setting looks like rules.multiple=6, but 'beta' came"),
-    ],
-)
-def test_a_wrong_setting_is_named_with_what_is_allowed(
-    folder: Path, tmp_path: Path, setting: str, expected: str
-) -> None:
-    with pytest.raises(SettingError, match=expected):
-        run("fit", folder / "log.parquet", "--method", "c-fqi", "--set", setting, "--out", tmp_path / "policy")
-    assert not (tmp_path / "policy").exists()
-
-
 def test_methods_are_listed_with_their_settings() -> None:
     listed = run_json("methods")["methods"]
     assert [each["method"] for each in listed] == list(LEARNERS.names)
@@ -230,8 +186,6 @@ def test_methods_are_listed_with_their_settings() -> None:
     assert "bootstrap" in draws["description"]
     assert "rules.multiple" in run("methods", "planner")
     assert "newsvendor" in run("methods")
-    with pytest.raises(SettingError, match="no method 'magic'; there are planner"):
-        run("methods", "magic")
 
 
 def test_the_help_of_fit_lists_the_methods_of_the_registry() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lostsales.demand.forecasting.forecast import forecast
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import run, run_json
 
 
 @pytest.fixture
@@ -40,32 +40,3 @@ def test_forecast_tells_a_person(log_path: Path, tmp_path: Path) -> None:
     told = run("forecast", log_path, "--horizon", 3, "--out", tmp_path / "out.csv")
     for said in ("2 series over 20 periods", "season", "q90", "2025-06-09", "written to"):
         assert said in told
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--levels", "10,x"), "levels are numbers between 0 and 100 with commas between"),
-        (("--levels", "100"), "levels are numbers between 0 and 100"),
-    ],
-)
-def test_mistakes_end_in_one_message(
-    log_path: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[str, ...],
-    said: str,
-) -> None:
-    out = tmp_path / "f.csv"
-    assert said in failure(monkeypatch, capsys, "forecast", log_path, "--horizon", 2, "--out", out, *arguments)
-
-
-def test_a_bad_row_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text("unique_id,ds,y\na,1,3\na,2,many\n")
-    said = failure(monkeypatch, capsys, "forecast", path, "--horizon", 1, "--out", tmp_path / "f.csv")
-    assert "y must be a number" in said
-    assert "many" in said

@@ -15,7 +15,7 @@ from lostsales.demand import filled_log as filled_module
 from lostsales.demand.survival.imputation import impute
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import Fails, run, run_json
 
 COLUMNS = ["expected_demand", "expected_lost", "profit_filled", "profit_filled_se", "identified", "tail"]
 
@@ -91,33 +91,10 @@ def test_a_failed_write_leaves_what_was_there(log_path: Path, tmp_path: Path, mo
     assert [path.name for path in tmp_path.iterdir()] == ["filled.parquet"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--estimator", "magic"), "estimator must be one of beran, marginal, cox, aft, but 'magic' came"),
-        (("--tail", "long"), "tail must be one of to_max, exponential, last, refuse, but 'long' came"),
-        (("--demand-max", 3), "demand_max must be finite and at least every demand seen, but it is 3"),
-    ],
-)
-def test_mistakes_end_in_one_message(
-    log_path: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: tuple[object, ...],
-    said: str,
-) -> None:
-    out = tmp_path / "filled.parquet"
-    assert said in failure(monkeypatch, capsys, "impute", log_path, "--out", out, *arguments)
-    assert not out.exists()
-
-
 def test_without_the_survival_library_its_models_say_what_to_install(
-    log_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    log_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Fails
 ) -> None:
     monkeypatch.setitem(sys.modules, "lifelines", None)
     for estimator in ("cox", "aft"):
-        told = failure(
-            monkeypatch, capsys, "impute", log_path, "--out", tmp_path / "a.parquet", "--estimator", estimator
-        )
+        told = fails("impute", log_path, "--out", tmp_path / "a.parquet", "--estimator", estimator)
         assert f"the estimator '{estimator}' needs the survival library: pip install 'lostsales[survival]'" in told

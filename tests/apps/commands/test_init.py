@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lostsales.data.problem import Problem
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import Fails, run, run_json
 from tests.data.proposal.headers import nixtla, retail_inventory
 
 
@@ -27,41 +27,19 @@ def test_the_problem_is_written_beside_the_table_and_inspect_finds_it(table: Pat
     assert run_json("inspect", table)["series"] == 6
 
 
-def test_nothing_that_is_there_is_replaced_without_force(
-    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_that_is_there_is_replaced_without_force(table: Path, fails: Fails) -> None:
     written = table.with_suffix(".toml")
     written.write_text("discount = 0.5\n")
-    assert "is there already: --force replaces it" in failure(monkeypatch, capsys, "init", table)
+    assert "is there already: --force replaces it" in fails("init", table)
     assert written.read_text() == "discount = 0.5\n"
     run("init", table, "--force")
     assert Problem.from_toml(written).columns.sales == "Units Sold"
 
 
-@pytest.mark.parametrize(
-    ("out", "expected"),
-    [
-        ("sales.csv", "ends in .toml"),
-        ("nowhere/sales.toml", "there is no folder"),
-        ("folder.toml", "is a folder"),
-    ],
-)
-def test_what_cannot_be_written_is_said_before_any_work(
-    out: str, expected: str, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (table.parent / "folder.toml").mkdir()
-    before = table.read_bytes()
-    assert expected in failure(monkeypatch, capsys, "init", table, "--out", table.parent / out, "--force")
-    assert table.read_bytes() == before
-    assert sorted(each.name for each in table.parent.iterdir()) == ["folder.toml", "sales.csv"]
-
-
-def test_a_link_to_the_table_is_not_replaced(
-    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_link_to_the_table_is_not_replaced(table: Path, fails: Fails) -> None:
     link = table.with_suffix(".toml")
     link.symlink_to(table)
-    assert "is a symbolic link" in failure(monkeypatch, capsys, "init", table, "--force")
+    assert "is a symbolic link" in fails("init", table, "--force")
     assert link.is_symlink()
 
 
@@ -80,12 +58,3 @@ def test_json_says_what_was_found_and_what_is_left(tmp_path: Path) -> None:
     assert found["text"] == (tmp_path / "mine.toml").read_text()
     assert found["is_readable"] is False
     assert [each.split(":")[0] for each in found["left"]][:2] == ["price", "[costs] lost, order, holding"]
-
-
-@pytest.mark.parametrize(("text", "expected"), [("", "column names"), ("a,b\n", "the table has none")])
-def test_a_table_without_rows_ends_in_one_message(
-    text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "sales.csv").write_text(text)
-    assert expected in failure(monkeypatch, capsys, "init", tmp_path / "sales.csv")
-    assert [each.name for each in tmp_path.iterdir()] == ["sales.csv"]

@@ -13,7 +13,7 @@ from lostsales.data.sublogs import without
 from lostsales.data.writing import write_log
 from lostsales.evaluation.pilot.plan import Pilot
 from lostsales.learn.fit import fit
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import Fails, run, run_json
 from tests.evaluation.pilot.shops import PAST, past_of, shop_log
 
 
@@ -106,28 +106,9 @@ def test_names_of_series_are_escaped_on_the_page(folder: Path, tmp_path: Path) -
     assert "<script>alert" not in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        ("pilot past.parquet --policy nothing --out p.json", "no policy file"),
-        ("pilot past.parquet --policy policy --gain 0 --out p.json", "gain must be"),
-        ("pilot past.parquet --policy policy --power 2 --out p.json", "power must lie"),
-        ("pilot past.parquet --policy policy --out p.json --schedule p.json", "must end in .parquet or .csv"),
-        ("pilot past.parquet --policy policy --out p.csv --schedule p.csv", "a file each"),
-        ("pilot nothing.parquet --policy policy --out p.json", "nothing.parquet"),
-        ("monitor policy since.parquet", "cannot be read"),
-        ("monitor nothing since.parquet", "cannot be read"),
-        ("monitor pilot.json past.parquet", "starts in 40, but the log ends in 39"),
-        ("calibrate assorted --study pilot", "--study pilot takes one number of series"),
-        ("calibrate confounded --study gain --series 5,14", "--study gain takes one number of series"),
-    ],
-)
-def test_a_mistake_is_one_message(
-    command: str, expected: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(folder)
-    assert expected in failure(monkeypatch, capsys, *command.split())
-    assert not Path("p.json").exists()
+def test_a_log_of_the_past_cannot_be_monitored(folder: Path, fails: Fails) -> None:
+    message = fails("monitor", folder / "pilot.json", folder / "past.parquet")
+    assert "starts in 40, but the log ends in 39" in message
 
 
 @pytest.mark.slow

@@ -68,12 +68,3 @@ def test_a_policy_for_another_shop_is_refused(tmp_path: Path) -> None:
         arguments = ["simulate", scenario, "--set", settings, "--policy", str(tmp_path / "policy")]
         with pytest.raises(SettingError, match=reason):
             RUN.invoke(app, arguments, catch_exceptions=False)
-
-
-def test_mistakes_are_said_before_any_work(tmp_path: Path) -> None:
-    out = ["--out", str(tmp_path / "policy")]
-    assert RUN.invoke(app, ["solve", "released", "--target", "best", *out]).exit_code == 2
-    with pytest.raises(SettingError, match="discount must be from 0 to below 1, but 1 came"):
-        RUN.invoke(app, ["solve", "released", "--target", "oracle", "--discount", "1", *out], catch_exceptions=False)
-    with pytest.raises(SettingError, match="there is no file of that name"):
-        RUN.invoke(app, ["simulate", "released", "--policy", str(tmp_path / "no")], catch_exceptions=False)

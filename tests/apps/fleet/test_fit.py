@@ -15,15 +15,15 @@ import pytest
 import lostsales
 from lostsales.apps.fleet.engine import Processes
 from lostsales.apps.fleet.fit import fit_fleet
-from lostsales.apps.fleet.fit_shard import FitTask, FittedShard, fit_shard
 from lostsales.apps.fleet.fleet import Fleet
+from lostsales.apps.fleet.shard_tasks import FittedShard, ShardTask, fit_shard
 from lostsales.apps.fleet.store import Store
 from lostsales.data.sublogs import series_of
 from lostsales.data.writing import write_table
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.file_format import load
 from tests.apps.fleet.shops import shop_columns, taken, tree, write_source
-from tests.apps.running import failure, run, run_json
+from tests.apps.running import Fails, run, run_json
 
 METHOD = "base-stock"
 
@@ -67,7 +67,7 @@ def test_a_shard_is_what_fit_learns_from_its_products(source: Path, tmp_path: Pa
 def test_what_is_finished_is_not_done_again(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
 
-    def until_two(task: FitTask) -> FittedShard:
+    def until_two(task: ShardTask) -> FittedShard:
         if len(done) == 2:
             raise KeyboardInterrupt
         done.append(task.rows.shard)
@@ -91,7 +91,7 @@ def test_what_is_finished_is_not_done_again(source: Path, tmp_path: Path, monkey
     assert [each.name for each in Store.at(tmp_path / "store").versions()] == ["00001"]
 
 
-def _dies_once(task: FitTask) -> FittedShard:
+def _dies_once(task: ShardTask) -> FittedShard:
     mark = Path(os.environ["LOSTSALES_TEST_MARK"])
     if task.rows.shard == 1 and not mark.exists():
         mark.touch()
@@ -128,10 +128,10 @@ def test_products_that_cannot_be_learned_leave_the_others(tmp_path: Path) -> Non
     assert set(failures(tmp_path / "dropped")) == {"product 3"}
 
 
-def _one_fails(task: FitTask) -> FittedShard:
+def _one_fails(task: ShardTask) -> FittedShard:
     with pytest.MonkeyPatch.context() as patch:
         if task.rows.shard == 1:
-            patch.setattr("lostsales.apps.fleet.fit_shard.fit", lambda *_: 1 / 0)
+            patch.setattr("lostsales.apps.fleet.shard_tasks.fit", lambda *_: 1 / 0)
         return fit_shard(task)
 
 
@@ -223,17 +223,15 @@ def test_a_folder_that_is_no_store_is_left_alone(source: Path) -> None:
     assert tree(source) == before
 
 
-def test_a_refused_source_leaves_nothing(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refused_source_leaves_nothing(source: Path, tmp_path: Path, fails: Fails) -> None:
     whole = (source / "part-1.parquet").read_bytes()
     (source / "part-1.parquet").write_bytes(whole[:-100])
-    message = failure(monkeypatch, capsys, "fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
+    message = fails("fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
     assert "part-1.parquet cannot be read" in " ".join(message.split())
     assert set(tree(tmp_path / "store")) <= {"lock"}
     (source / "part-1.parquet").unlink()
     (source / "problem.toml").write_text((source / "problem.toml").read_text().replace('"unit_cost"', '"cost"'))
-    message = failure(monkeypatch, capsys, "fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
+    message = fails("fleet", "fit", source, "--out", tmp_path / "store", "--method", METHOD)
     assert "missing column 'cost'" in " ".join(message.split())
     assert set(tree(tmp_path / "store")) <= {"lock"}
 
@@ -261,7 +259,7 @@ def test_a_disk_that_fills_up_keeps_what_is_finished(
 ) -> None:
     done: list[int] = []
 
-    def then_full(task: FitTask) -> FittedShard:
+    def then_full(task: ShardTask) -> FittedShard:
         if done:
             monkeypatch.setattr(os, "fsync", full)
         done.append(task.rows.shard)

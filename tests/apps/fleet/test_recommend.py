@@ -14,7 +14,7 @@ from lostsales.data.reading.table import open_table
 from lostsales.data.writing import write_table
 from lostsales.policy.recommendation import recommendation
 from tests.apps.fleet.shops import shop_columns, taken, write_source
-from tests.apps.running import failure, run
+from tests.apps.running import Fails, run
 
 PRODUCTS = 12
 
@@ -75,13 +75,11 @@ def test_a_product_that_the_fleet_never_had_goes_to_the_shard_of_its_attributes(
     assert set(zip(shards, unknown["department"], strict=True)) <= members
 
 
-def test_a_bad_row_is_named_by_its_place_in_the_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_row_is_named_by_its_place_in_the_file(folder: Path, fails: Fails) -> None:
     _, today = frames(folder)
     today.loc[7, "stock"] = -3.0
     today.to_parquet(folder / "bad.parquet")
-    message = failure(monkeypatch, capsys, "fleet", "recommend", folder / "store", "--today", folder / "bad.parquet")
+    message = fails("fleet", "recommend", folder / "store", "--today", folder / "bad.parquet")
     name = today["series"][7]
     assert f"stock must not be negative, but row 7 (series={name}, period=39) has -3" in " ".join(message.split())
 

@@ -10,8 +10,8 @@ from lostsales.apps.service.desk import Desk, ShopData
 from lostsales.apps.service.morning import LOSES, NOT_KNOWN, MorningList, Query
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.problem import Problem
+from lostsales.data.reading.frames import ColumnTable
 from lostsales.data.reading.gate import read_log
-from lostsales.data.reading.rows import ColumnTable
 from lostsales.demand.law.demand_law import Family
 from lostsales.evaluation.report.open_period import open_rows
 from lostsales.learn.baselines.threshold_tuning import BaseStock

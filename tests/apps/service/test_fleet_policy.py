@@ -1,12 +1,14 @@
 """The policies of a fleet as one: each product is decided as by the policy of its shard."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
 import lostsales
+from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.service.fleet_policy import FleetPolicy
 from lostsales.data.problem import Problem
 from lostsales.policy.policy import SavedPolicy
@@ -20,6 +22,7 @@ class TwoShards:
     """Products 0, 2, 4 of one shard, 1, 3, 5 of another."""
 
     policies: tuple[SavedPolicy, SavedPolicy]
+    policy_shard: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 1})
 
     @property
     def problem(self) -> Problem:
@@ -34,6 +37,10 @@ class TwoShards:
     def policy(self, shard: int) -> SavedPolicy:
         """Of a shard."""
         return self.policies[shard]
+
+
+def _fleet(policies: tuple[SavedPolicy, SavedPolicy], **given: dict[int, int]) -> FleetPolicy:
+    return FleetPolicy.of(cast(Fleet, TwoShards(policies, **given)))
 
 
 def view() -> View:
@@ -51,8 +58,15 @@ def policies() -> tuple[SavedPolicy, SavedPolicy]:
     return lostsales.load(folder / "planner"), lostsales.load(folder / "rule")
 
 
+def test_products_of_a_shard_without_a_policy_are_decided_by_its_neighbour(
+    policies: tuple[SavedPolicy, SavedPolicy],
+) -> None:
+    fleet, shown = _fleet(policies, policy_shard={0: 1, 1: 1}), view()
+    np.testing.assert_array_equal(fleet.explain(shown).price, policies[1].explain(shown).price)
+
+
 def test_every_product_is_decided_by_its_shard(policies: tuple[SavedPolicy, SavedPolicy]) -> None:
-    fleet, shown = FleetPolicy.of(TwoShards(policies)), view()
+    fleet, shown = _fleet(policies), view()
     found = fleet.explain(shown)
     for shard, rows in enumerate((np.array([0, 2, 4, 6]), np.array([1, 3, 5]))):
         own = policies[shard].explain(shown.take(rows))
@@ -66,7 +80,7 @@ def test_every_product_is_decided_by_its_shard(policies: tuple[SavedPolicy, Save
 
 
 def test_what_is_expected_is_that_of_the_shard(policies: tuple[SavedPolicy, SavedPolicy]) -> None:
-    fleet, shown = FleetPolicy.of(TwoShards((policies[0], policies[0]))), view()
+    fleet, shown = _fleet((policies[0], policies[0])), view()
     action = Action(np.full(7, 4.0), np.arange(7.0))
     found, whole = fleet.expect(shown, action), policies[0].expect(shown, action)
     assert found is not None

@@ -16,7 +16,7 @@ import pytest
 from lostsales.apps.service.keys import create_key, revoke_key
 from lostsales.apps.service.settings import ServiceSettings
 from lostsales.errors import SettingError
-from tests.apps.running import failure, run_json
+from tests.apps.running import Fails, run_json
 from tests.apps.service.desks import EVIL, HOST, ROW, Running, names, running, shop
 
 ROUTES = (
@@ -326,29 +326,25 @@ def test_other_names_of_this_machine_are_not_served_without_keys(tmp_path: Path)
         assert desk.client.post("/decide", data={"series": "1", "status": "accepted"}).status_code == 403
 
 
-def test_without_keys_it_listens_here_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_keys_it_listens_here_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Fails) -> None:
     policy = shop(tmp_path)
     for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):  # noqa: S104
-        message = failure(monkeypatch, capsys, "serve", policy, "--host", host)
+        message = fails("serve", policy, "--host", host)
         assert "without keys it listens on 127.0.0.1 only" in message
-    message = failure(monkeypatch, capsys, "serve", policy, "--behind-tls")
+    message = fails("serve", policy, "--behind-tls")
     assert "behind a proxy it needs keys" in message
     with monkeypatch.context() as environment:
         environment.setenv("LOSTSALES_SERVE_HOSTS", '["desk.example.org"]')
         for more in ((), ("--behind-tls",)):
-            message = failure(monkeypatch, capsys, "serve", policy, *more)
+            message = fails("serve", policy, *more)
             assert "behind a proxy it needs keys" in message
             assert "lostsales keys create" in message
-    message = failure(monkeypatch, capsys, "serve", policy, "--keys", tmp_path / "none.json")
+    message = fails("serve", policy, "--keys", tmp_path / "none.json")
     assert "there is no file of keys" in message
     assert ServiceSettings().is_local
 
 
-def test_keys_are_created_listed_and_revoked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_keys_are_created_listed_and_revoked(tmp_path: Path, fails: Fails) -> None:
     file = tmp_path / "keys.json"
     made = run_json("keys", "create", "--keys", file, "--name", "anna", "--scope", "decide", "--days", "2")
     assert made["key"].startswith("lsk_")
@@ -356,13 +352,13 @@ def test_keys_are_created_listed_and_revoked(
     text = file.read_text()
     assert made["key"].split("_", 2)[2] not in text
     assert file.stat().st_mode & 0o077 == 0
-    assert "already" in failure(monkeypatch, capsys, "keys", "create", "--keys", file, "--name", "anna")
-    assert "a scope is" in failure(monkeypatch, capsys, "keys", "create", "--keys", file, "--name", "b", "--scope", "x")
+    assert "already" in fails("keys", "create", "--keys", file, "--name", "anna")
+    assert "a scope is" in fails("keys", "create", "--keys", file, "--name", "b", "--scope", "x")
     assert [each["name"] for each in run_json("keys", "list", "--keys", file)["keys"]] == ["anna"]
     assert run_json("keys", "revoke", "anna", "--keys", file)["revoked"] == made["id"]
-    assert "has no key 'anna'" in failure(monkeypatch, capsys, "keys", "revoke", "anna", "--keys", file)
+    assert "has no key 'anna'" in fails("keys", "revoke", "anna", "--keys", file)
     file.write_text("{")
-    assert "damaged" in failure(monkeypatch, capsys, "keys", "list", "--keys", file)
+    assert "damaged" in fails("keys", "list", "--keys", file)
     with pytest.raises(SettingError, match="already"):
         create_key(_with(tmp_path, "b"), "b", ("read",), None)
 

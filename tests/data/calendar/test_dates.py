@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lostsales.data.calendar.clock import DAY
 from lostsales.data.calendar.dates import calendar_features, calendar_values
-from lostsales.data.calendar.grid import DAY
 from lostsales.types import Array
 
 

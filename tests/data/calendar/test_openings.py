@@ -20,13 +20,13 @@ SUNDAY = 6
 
 
 def parts(log: SalesLog) -> dict[str, int]:
-    """How many parts each series fell into, where it is more than one."""
+    """Number of parts that each series fell into, where it is more than one."""
     names, counts = np.unique(log.names.astype(str), return_counts=True)
     return {name: count for name, count in zip(names.tolist(), counts.tolist(), strict=True) if count > 1}
 
 
 def closed(log: SalesLog) -> dict[str, str]:
-    """When it is closed in words, by an example of the series."""
+    """Closings in words, by an example of the series."""
     return {each.example: each.words for each in describe(log).closed}
 
 

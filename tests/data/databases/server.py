@@ -34,7 +34,7 @@ def started(folder: Path) -> Iterator[Any]:
 
 
 def log_frame() -> pd.DataFrame:
-    """What the query gives."""
+    """Rows of the query."""
     return pd.DataFrame(
         [
             (f"shop {series}", f"2026-03-{1 + day:02d}", 9 - day, 2.5, day % 3, 1 + day % 2)

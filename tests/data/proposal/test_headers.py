@@ -19,7 +19,7 @@ COSTS = "[costs] lost, order, holding"
 
 
 class Expected(NamedTuple):
-    """What must be found in a table."""
+    """Facts that must be found in a table."""
 
     columns: dict[str, Any]
     features: tuple[str, ...] = ()

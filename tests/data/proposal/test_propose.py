@@ -1,4 +1,4 @@
-"""What content decides in a proposal, and what is said where it decides nothing."""
+"""Content that decides in a proposal, and what is said where it decides nothing."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from lostsales.data.problem import Problem
-from lostsales.data.proposal import sample
+from lostsales.data.proposal import profile
 from lostsales.data.proposal.propose import propose
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError
@@ -169,8 +169,8 @@ def test_a_large_table_is_looked_at_in_whole_series(tmp_path: Path, monkeypatch:
     parts = [retail_inventory().assign(**{"Store ID": f"S{number:03d}"}) for number in range(40)]
     table = pd.concat([each.drop_duplicates(["Store ID", "Product ID", "Date"]) for each in parts])
     table.sort_values("Date").to_csv(tmp_path / "sales.csv", index=False)
-    monkeypatch.setattr(sample, "MOST_ROWS", 900)
-    monkeypatch.setattr(sample, "HEAD_ROWS", 300)
+    monkeypatch.setattr(profile, "SAMPLE_ROWS", 900)
+    monkeypatch.setattr(profile, "HEAD_ROWS", 300)
     found = propose(tmp_path / "sales.csv")
     assert found.rows == len(table) == 3600
     assert 300 <= found.rows_seen <= 1800

@@ -8,7 +8,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.errors import LogError, SettingError
+from lostsales.errors import LogError
 
 ALL = ("weekday", "week", "month", "holidays:US")
 
@@ -55,24 +55,6 @@ def test_the_problem_file_has_the_words_and_not_the_features(tmp_path: Any) -> N
     assert "weekday" not in problem.to_toml().replace('calendar = ["weekday"', "")
     assert Problem.from_toml(tmp_path / "p.toml") == problem
     assert Problem.model_validate(problem.model_dump(mode="json")) == problem
-
-
-@pytest.mark.parametrize(
-    ("keys", "reason"),
-    [
-        ({"calendar": ["wekday"]}, "calendar may name weekday, week, month, or .*, but it names 'wekday'"),
-        ({"calendar": ["holidays"]}, "but it names 'holidays'"),
-        ({"calendar": ["holidays:XX"]}, "holidays of 'XX', which the package holidays does not know"),
-        ({"calendar": ["holidays:US-QQ"]}, "holidays of 'US-QQ', which the package holidays does not know"),
-        ({"calendar": ["weekday", "weekday"]}, "a list of different words"),
-        ({"features": [{"name": "day", "calendar": "weekday"}]}, r"given as calendar = \['weekday'\]"),
-        ({"calendar": ["weekday"], "features": ["weekday"]}, "calendar gives a feature 'weekday', and features names"),
-        ({"calendar": ["weekday"], "attributes": ["weekday"]}, "one role, but weekday has several"),
-    ],
-)
-def test_words_that_give_nothing_are_named(keys: dict[str, Any], reason: str) -> None:
-    with pytest.raises(SettingError, match=reason):
-        Problem(**keys)
 
 
 def test_periods_that_are_no_dates_are_refused() -> None:

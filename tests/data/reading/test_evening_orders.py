@@ -8,9 +8,9 @@ import pytest
 
 from lostsales.data.describe import describe
 from lostsales.data.log import SalesLog
-from lostsales.data.order_moment import order_moment
 from lostsales.data.problem import Problem
 from lostsales.data.proposal.propose import propose
+from lostsales.data.reading.evening_orders import order_moment
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.audit.audit import audit

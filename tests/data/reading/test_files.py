@@ -91,43 +91,6 @@ def test_a_date_that_could_be_read_in_two_ways_is_refused(tmp_path: Path) -> Non
     assert found.endswith('dates = "%d/%m/%Y", or [format] dates = "%m/%d/%Y": it can be read both ways')
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding", "expected"),
-    [
-        ("", "utf-8", "must start with a line of column names, but it is empty"),
-        (HEADER, "utf-8", "a log needs at least one row, but the table is empty"),
-        (HEADER.strip(), "utf-8", "a log needs at least one row, but the table is empty"),
-        (HEADER + "a,1,5,2,0,1,9\n", "utf-8", "CSV Error on Line: 2; Expected Number of Columns: 6 Found: 7"),
-        (HEADER + "a,1,5,2,0,1\na,2\n", "utf-8", "CSV Error on Line: 3; Expected Number of Columns: 6 Found: 2"),
-        (HEADER + '"a,1,5,2,0,1\n', "utf-8", "unterminated quote"),
-        (HEADER + "é,1,5,2,0,1\n", "latin-1", "not utf-8 encoded"),
-        (HEADER, "utf-16", "cannot be read: 'utf-8' codec can't decode"),
-        ("# a note\n" + ROWS, "utf-8", "cannot be read"),
-        (HEADER.replace("stock", "sales"), "utf-8", "must have different names, but sales comes again"),
-    ],
-)
-def test_csv_that_is_no_table(tmp_path: Path, text: str, encoding: str, expected: str) -> None:
-    message = refusal(csv(tmp_path, text, encoding=encoding))
-    assert expected in message
-    assert "Possible" not in message
-    assert "log.csv" in message
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("", "must have a .csv or .parquet file, but it has none"),
-        ("nowhere.csv", "there is no file"),
-        ("folder.parquet", "must have a .csv or .parquet file, but it has none"),
-        ("log.xlsx", "must end in .csv or .parquet"),
-    ],
-)
-def test_paths_that_are_no_table(tmp_path: Path, name: str, expected: str) -> None:
-    (tmp_path / "folder.parquet").mkdir()
-    (tmp_path / "log.xlsx").touch()
-    assert expected in refusal(tmp_path / name)
-
-
 def test_an_empty_path_is_refused() -> None:
     assert "the path is empty" in refusal("")
 

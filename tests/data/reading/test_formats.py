@@ -11,7 +11,6 @@ import pytest
 from lostsales.data.format import Format
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.errors import SettingError
 from tests.tables import columns, findings, frame, log_of
 
 GERMAN = Format(decimal=",", thousands=".", currency="€", dates="%d.%m.%Y")
@@ -194,27 +193,6 @@ def test_a_date_that_two_declared_formats_read_differently_is_refused() -> None:
         "period must be one date, whichever declared format (%d/%m/%Y, %m/%d/%Y) reads it, "
         "but row 2 (series=a) has '02/01/2024'"
     )
-
-
-@pytest.mark.parametrize(
-    ("keys", "reason"),
-    [
-        ({"decimal": ","} | {"thousands": ","}, "decimal and thousands must differ"),
-        ({"decimal": ";"}, "String should match pattern"),
-        ({"thousands": "5"}, "must be one mark"),
-        ({"thousands": ".."}, "String should have at most 1 character"),
-        ({"currency": "5"}, "must be a currency"),
-        ({"currency": " "}, "must be a currency"),
-        ({"dates": "%d.%m"}, "must be formats such as"),
-        ({"dates": "%Q %Y"}, "must be formats such as"),
-        ({"dates": "%Y%"}, "must be formats such as"),
-        ({"dates": "%Y%-Q"}, "must be formats such as"),
-        ({"dates": 5}, "Input should be a valid string"),
-    ],
-)
-def test_a_format_that_makes_no_sense_is_refused(keys: dict[str, Any], reason: str) -> None:
-    with pytest.raises(SettingError, match=reason):
-        Problem(format=keys)
 
 
 def test_a_problem_with_formats_is_written_and_read_again(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lostsales.data.reading.freshretail import WEEKDAYS, read_freshretail
+from lostsales.data.reading.freshretail import SHORT_WEEKDAYS, read_freshretail
 from lostsales.demand.audit.audit import audit
 from lostsales.errors import LogError, LostSalesError
 
@@ -67,7 +67,7 @@ def test_the_published_layout_and_the_sample_of_it(tmp_path: Path, renamed: bool
     names = [feature.name for feature in log.problem.features]
     assert names == ["promotion", "holiday", "rain", "temperature", "humidity", "wind", "weekday"]
     np.testing.assert_array_equal(log.features[:, 0], [0, 1, 0, 1, 0, 0])
-    assert [WEEKDAYS[int(day)] for day in log.features[:3, 6]] == ["Thu", "Fri", "Sat"]
+    assert [SHORT_WEEKDAYS[int(day)] for day in log.features[:3, 6]] == ["Thu", "Fri", "Sat"]
     # The mean of the days without stock-out: (1.5 + 2.5) / 2 in the second series.
     np.testing.assert_allclose(log.attributes["usual_sales"].astype(float), [0.2, 2.0])
     assert "has no stock and no orders" in audit(log).conclusion

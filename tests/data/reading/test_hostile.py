@@ -93,7 +93,7 @@ def test_ends_of_line_that_differ_are_found_where_a_chunk_ends_between_them(
 ) -> None:
     path, text = tmp_path / "log.csv", frame().to_csv(index=False, lineterminator="\r\n")
     path.write_bytes(text[:-2].encode() + b"\n")
-    monkeypatch.setattr("lostsales.data.reading.opening.CHUNK", text.index("\r") + 1)
+    monkeypatch.setattr("lostsales.data.reading.files.CHUNK", text.index("\r") + 1)
     assert "line 1 with CR LF, line 6 with LF;" in refusal(path)
 
 
@@ -171,7 +171,7 @@ def test_many_levels_of_a_category_are_refused() -> None:
 def small_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which 200 MB may be used."""
     monkeypatch.setattr("lostsales.data.reading.gate.memory_limit", lambda: 200_000_000)
-    monkeypatch.setattr("lostsales.data.reading.opening.memory_limit", lambda: 200_000_000)
+    monkeypatch.setattr("lostsales.data.reading.files.memory_limit", lambda: 200_000_000)
 
 
 @pytest.mark.usefixtures("small_machine")
@@ -220,7 +220,7 @@ def test_a_compressed_file_that_unpacks_to_far_more_than_a_table_does_is_refused
 ) -> None:
     path = tmp_path / "log.csv.gz"
     path.write_bytes(gzip.compress(b"series,period,stock,price,order,sales\n" + b"a,1,5,2,0,1\n" * 400_000))
-    monkeypatch.setattr("lostsales.data.reading.opening.FREE_TEXT", 10**6)
+    monkeypatch.setattr("lostsales.data.reading.files.FREE_TEXT", 10**6)
     assert "it unpacks to more than 200 times its size and 0 GB" in refusal(path)
 
 

@@ -42,21 +42,6 @@ def test_one_multiple_of_all_series_is_a_rule() -> None:
         read_log(TABLE, problem(supply={"multiple": 2}, rules={"multiple": 3}))
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"case": [6, 7, 5, 5]}, "case must be the same in all rows of a series, but row 1"),
-    ({"case": [0, 0, 5, 5]}, "case must be positive, but row 0"),
-    ({"case": ["six", 6, 5, 5]}, "case must be a number, but row 0"),
-    ({"case": None}, "missing column 'case'"),
-]
-
-
-@pytest.mark.parametrize(("columns", "reason"), WRONG)
-def test_wrong_columns_are_refused_by_name(columns: dict[str, Any], reason: str) -> None:
-    table = TABLE.drop(columns="case") if columns["case"] is None else TABLE.assign(**columns)
-    with pytest.raises(LogError, match=reason):
-        read_log(table, problem(supply={"multiple": "case"}))
-
-
 def test_one_price_needs_no_column() -> None:
     log = read_log(TABLE.drop(columns="price"), problem(prices=[3]))
     assert log.price.tolist() == [3] * 4

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lostsales.data.calendar.grid import DAY
-from lostsales.demand.forecasting.calendar_season import CalendarSeason, week_of, weekday_of
+from lostsales.data.calendar.clock import DAY, weekday_of
+from lostsales.demand.forecasting.calendar_season import CalendarSeason, week_of
 from lostsales.demand.forecasting.moving_level_loops import RATES
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
 

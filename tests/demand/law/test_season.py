@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lostsales.data.calendar.clock import DAY
 from lostsales.data.calendar.dates import calendar_values
-from lostsales.data.calendar.grid import DAY
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.evidence import gather_evidence

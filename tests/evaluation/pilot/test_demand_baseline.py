@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.evaluation.pilot.clock import clock_after
 from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals
 from lostsales.evaluation.pilot.market import past_mean
 from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
@@ -16,7 +16,7 @@ def deviations(past: int, seed: int) -> tuple[float, float, float]:
     """Of period means: under the baseline of these periods, cross-fitted, and of later periods."""
     shop = shop_of("newsvendor", (), "base-stock:30@7", "base-stock:30@7")  # hardly a stock-out
     log = shop.roll_out(np.zeros((SERIES, past + LATER), dtype=bool), seed)
-    clock = PilotClock.after(log)
+    clock = clock_after(log)
     panel, demand = PilotPanel.of(log, clock, log.names), Outcomes.of(log, 0).demand
     early = PilotPanel(log, panel.names, panel.offsets[:past], panel.row[:, :past])
     usual, price = (past_mean(early.table(each), past) for each in (demand, log.price))

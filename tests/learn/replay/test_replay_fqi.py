@@ -9,8 +9,7 @@ import pytest
 import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
-from lostsales.learn.replay.policy import ReplayPolicy
-from lostsales.learn.replay.replay_fqi import ReplayFQI
+from lostsales.learn.replay.replay_fqi import ReplayFQI, ReplayPolicy
 from lostsales.policy.view import Features
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate

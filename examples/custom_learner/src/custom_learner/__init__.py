@@ -17,8 +17,6 @@ from lostsales.policy.rules import SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.saved_fields import NonNegative
 
-PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
-
 
 class SalesQuantile(Learner):
     """Order up to a quantile of the sales in the log, at the last price."""
@@ -63,9 +61,7 @@ class SalesQuantilePolicy(PolicyBase):
         may = self.rules.feasible(self.grid, view.stock, last_price, view.features_by_name(self.asks))
         wanted_price = np.where(np.isnan(last_price), self.first_price, last_price)
         wanted_order = np.maximum(self.order_up_to - view.stock, 0.0)
-        price, order = self.grid.pairs.T
-        distance = PRICE_FIRST * np.abs(price - wanted_price[:, None]) + np.abs(order - wanted_order[:, None])
-        return Action(*self.grid.pairs[np.where(may, distance, np.inf).argmin(axis=1)].T)
+        return self.grid.nearest(Action(wanted_price, wanted_order), may)
 
     def explain(self, view: View) -> Decision:
         """The decision; a stock larger than any in the log is flagged."""

@@ -7,9 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.reading import log_source, read_sales
-from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import print_facts, print_table, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.demand.audit.audit import Audit
@@ -20,36 +19,25 @@ MOST_BARS = 10
 COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yellow", "not": "red", "skipped": "dim"}
 
 
+@reads_log
 def audit(
-    log: options.Log,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
+    log: LogInput,
     cap: Annotated[
         int | None,
-        typer.Option(min=0, max=options.MOST, help="Maximum depth to learn (K); the paper's rule unless given."),
+        typer.Option(min=0, max=options.MOST, help="Maximum depth to learn (K); by default the paper's rule."),
     ] = None,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
-    memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
     """Report what can be learned from a log: stock-out runs, censored demand, assumptions, what to collect next.
 
     Example: `lostsales audit log.parquet`
     """
-    from lostsales.data.parallel import current_workers
     from lostsales.demand.audit.audit import audit as run_audit
-    from lostsales.demand.costs import audit_cost
 
-    source = log_source(log, query)
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows)
-    seconds = expect("audit", audit_cost(sales), memory, FEWER_ROWS, current_workers())
-    with progress("auditing", seconds=seconds) as report:
+    sales = log.read("audit")
+    with progress("auditing") as report:
         found = run_audit(sales, cap=cap, progress=report)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_audit(str(source), found)
+    show(as_json, found.as_json, lambda: print_audit(str(log), found))
 
 
 def print_audit(name: str, audit: "Audit") -> None:
@@ -89,8 +77,8 @@ def print_audit(name: str, audit: "Audit") -> None:
     _behaviour(audit.behaviour)
     screen.print("To collect next", style="bold")
     advice = Table.grid(padding=(0, 1))
-    for sentence in audit.collect_next:
-        advice.add_row("-", Text(sentence))
+    for line in audit.collect_next:
+        advice.add_row("-", Text(line))
     screen.print(advice)
     screen.print()
     screen.print(audit.conclusion, style="bold", markup=False, highlight=False)
@@ -99,42 +87,49 @@ def print_audit(name: str, audit: "Audit") -> None:
 def _histogram(title: str, what: str, count: str, bars: dict[int, int]) -> None:
     if not bars:
         return
-    table = plain_table(title, what, count)
-    table.add_column("")
     shown = [(str(value), rows) for value, rows in list(bars.items())[:MOST_BARS]]
     if rest := list(bars.items())[MOST_BARS:]:
         shown.append((f"{rest[0][0]} to {rest[-1][0]}", sum(rows for _, rows in rest)))
     most = max(rows for _, rows in shown)
-    for value, rows in shown:
-        table.add_row(value, f"{rows:,}", "█" * max(1, round(BAR * rows / most)))
-    screen.print(table)
+    bars_shown = ((value, f"{rows:,}", "█" * max(1, round(BAR * rows / most))) for value, rows in shown)
+    print_table(title, (what, count, ""), bars_shown, words=("",))
     screen.print()
 
 
 def _run_ends(audit: "Audit") -> None:
     if not audit.run_ends:
         return
-    table = plain_table("How runs end", "after at least", "ends next", "rows")
-    for each in audit.run_ends[:MOST_BARS]:
-        table.add_row(f"{each.j} period{'s' if each.j > 1 else ''}", f"{each.chance:.0%}", f"{each.rows:,}")
-    screen.print(table)
+    rows = (
+        (f"{each.j} period{'s' if each.j > 1 else ''}", f"{each.chance:.0%}", f"{each.rows:,}")
+        for each in audit.run_ends[:MOST_BARS]
+    )
+    print_table("How runs end", ("after at least", "ends next", "rows"), rows)
     screen.print()
 
 
 def _verdicts(audit: "Audit") -> None:
-    table = plain_table("Is censored demand identified?", "where", "rows", "stock-outs", "identified")
-    table.add_column("verdict")
-    for each in audit.verdicts:
-        share = "" if each.identified_share is None else f"{each.identified_share:.0%}"
-        verdict = Text(each.verdict, style=COLOURS[each.verdict])
-        table.add_row(Text(each.what), f"{each.rows:,}", f"{each.stockouts:,}", share, verdict)
-    screen.print(table)
+    verdicts = (
+        (
+            each.what,
+            f"{each.rows:,}",
+            f"{each.stockouts:,}",
+            "" if each.identified_share is None else f"{each.identified_share:.0%}",
+            Text(each.verdict, style=COLOURS[each.verdict]),
+        )
+        for each in audit.verdicts
+    )
+    head = ("where", "rows", "stock-outs", "identified", "verdict")
+    print_table("Is censored demand identified?", head, verdicts, words=("verdict",))
     screen.print()
-    ranges = plain_table("Observed range of demand", "where", "largest observed", "never observed above")
-    for price in audit.price_ranges:
-        seen = "unknown" if price.never_seen_above is None else f"{price.never_seen_above:g}"
-        ranges.add_row(price.what, "none" if price.largest_known is None else f"{price.largest_known:g}", seen)
-    screen.print(ranges)
+    ranges = (
+        (
+            each.what,
+            "none" if each.largest_known is None else f"{each.largest_known:g}",
+            "unknown" if each.never_seen_above is None else f"{each.never_seen_above:g}",
+        )
+        for each in audit.price_ranges
+    )
+    print_table("Observed range of demand", ("where", "largest observed", "never observed above"), ranges)
     screen.print()
 
 
@@ -162,23 +157,24 @@ def _behaviour(behaviour: "BehaviourAudit") -> None:
     """Print how prices and orders were set."""
     screen.print("How prices and orders were set", style="bold")
     if behaviour.explained:
-        table = plain_table("", "explained by", "of prices", "of orders")
-        for each in behaviour.explained:
-            table.add_row(each.by, f"{each.price:.0%}", "" if each.order is None else f"{each.order:.0%}")
-        screen.print(table)
-        prices = plain_table("", "where", "rows", "not explained by the log")
-        for price in behaviour.free_prices:
-            prices.add_row(Text(price.what), f"{price.rows:,}", f"{price.free:.0%}")
-        screen.print(prices)
+        shares = (
+            (each.by, f"{each.price:.0%}", "" if each.order is None else f"{each.order:.0%}")
+            for each in behaviour.explained
+        )
+        print_table("", ("explained by", "of prices", "of orders"), shares)
+        free = ((each.what, f"{each.rows:,}", f"{each.free:.0%}") for each in behaviour.free_prices)
+        print_table("", ("where", "rows", "not explained by the log"), free)
     if behaviour.tests:
-        table = plain_table("", "test for confounding", "t", "p")
-        table.add_column("")
-        for test in behaviour.tests:
-            figures = ("", "") if test.why_not else (f"{test.t:.1f}", f"{test.p_value:.2g}")
-            found = Text("rejected", style="red") if test.rejected else Text(test.why_not or "not rejected")
-            table.add_row(test.name, *figures, found)
-        screen.print(table)
+        tests = (
+            (
+                each.name,
+                *(("", "") if each.why_not else (f"{each.t:.1f}", f"{each.p_value:.2g}")),
+                Text("rejected", style="red") if each.rejected else each.why_not or "not rejected",
+            )
+            for each in behaviour.tests
+        )
+        print_table("", ("test for confounding", "t", "p", ""), tests, words=("",))
         screen.print("Shares on held-out rows. False-alarm rate of all tests together: about 5 %.", style="dim")
     colour = {"freely": "green", "shown": "green", "hidden": "red", "unknown": "yellow"}[behaviour.verdict]
-    screen.print(Text(f"{behaviour.sentence[0].upper()}{behaviour.sentence[1:]}.", style=colour))
+    screen.print(Text(sentence(behaviour.sentence), style=colour))
     screen.print()

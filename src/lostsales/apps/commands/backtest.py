@@ -3,26 +3,22 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.reading import log_source, read_sales
-from lostsales.apps.console import print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.back_test import BackTest
 
 
+@reads_log
 def backtest(
-    log: options.Log,
+    log: LogInput,
     method: options.Method = "planner",
     windows: Annotated[int, typer.Option(min=1, max=100, help="Test windows in the last half of the log.")] = 3,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     seed: options.Seed = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     quick: options.Quick = False,
     workers: options.Workers = None,
     as_json: options.Json = False,
@@ -37,15 +33,11 @@ def backtest(
     from lostsales.learn.learner import LEARNERS
 
     LEARNERS.check(method)
-    source = log_source(log, query)
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="backtest")
+    sales = log.read_decisions("backtest")
     with progress("fitting and evaluating") as report, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = back_test(sales, method, windows=windows, seed=seed, quick=quick, workers=workers, progress=report)
-    if as_json:
-        print_json(found.to_json())
-    else:
-        print_back_test(f"{method} on {source}, fitted before each window", found)
+    show(as_json, found.to_json, lambda: print_back_test(f"{method} on {log}, fitted before each window", found))
 
 
 def print_back_test(title: str, found: "BackTest") -> None:
@@ -53,20 +45,19 @@ def print_back_test(title: str, found: "BackTest") -> None:
     from lostsales.apps.gains import interval_text
 
     screen.print(Text(title, style="bold"))
-    table = Table(box=None, header_style="cyan")
-    for name in ("window", "rows", "predicted gain", "gain in the window", "earned before", "earned"):
-        table.add_column(name, justify="left" if name in ("window", "predicted gain") else "right")
+    rows = []
     for each in found.windows:
         if each.earned is not None:
             earned = f"{each.earned_before:.2f}", f"{each.earned:.2f}"
             gains = interval_text(each.claimed), interval_text(each.outcome)
-            table.add_row(f"{each.first} to {each.last}", f"{each.rows:,}", *gains, *earned)
-    screen.print(table)
-    for each in found.windows:
-        if each.reason is not None:
-            screen.print(Text(f"- {each.first} to {each.last} is not evaluated: {each.reason}"))
-    screen.print(
-        Text("- per period; 95 % intervals in brackets; predicted from the rows that the policy was fitted to")
+            rows.append((f"{each.first} to {each.last}", f"{each.rows:,}", *gains, *earned))
+    head = ("window", "rows", "predicted gain", "gain in the window", "earned before", "earned")
+    print_table("", head, rows, words=("predicted gain",))
+    print_notes(
+        f"{each.first} to {each.last} is not evaluated: {each.reason}"
+        for each in found.windows
+        if each.reason is not None
     )
+    print_notes(["per period; 95 % intervals in brackets; predicted from the rows that the policy was fitted to"])
     style = "bold" if found.verdict == "borne out" else "bold yellow"
-    screen.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style=style))
+    screen.print(Text(sentence(found.sentence), style=style))

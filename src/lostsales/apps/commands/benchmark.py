@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lostsales.apps.commands.options import Json
-from lostsales.apps.console import plain_table, print_json, progress, screen
+from lostsales.apps.console import print_table, progress, screen, show
+from lostsales.apps.tables import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -58,29 +59,23 @@ def benchmark(
     from lostsales.lab.benchmarks.boards import open_board
 
     board = open_board(name.value, data)
-    with progress(f"running {name.value}", window=600) as report:
+    with progress(f"running {name.value}") as report:
         rows = run_board(board, out, report)
     written = write_board(board, rows, out)
-    if as_json:
-        print_json(to_json(board, rows, written))
-    else:
-        print_board(board, rows, written)
+    show(as_json, lambda: to_json(board, rows, written), lambda: print_board(board, rows, written))
 
 
 def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> None:
     """The table on a terminal."""
     for name, group in groupby(rows, key=lambda row: row.board):
-        table = plain_table(f"{board.name}: {name}", *HEAD)
-        for row in group:
-            table.add_row(*_cells(row))
-        screen.print(table)
+        print_table(f"{board.name}: {name}", HEAD, map(_cells, group))
         screen.print()
     screen.print(f"source: {board.source}", highlight=False, soft_wrap=True)
     screen.print(f"written: {', '.join(map(str, written))}", highlight=False, soft_wrap=True)
 
 
 def to_json(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> dict[str, Any]:
-    """The same for programs."""
+    """Content of the table for JSON."""
     return {
         "benchmark": board.name,
         "source": board.source,
@@ -112,9 +107,7 @@ def write_board(board: "Board", rows: "list[BoardRow]", folder: Path) -> list[Pa
 def _markdown(board: "Board", rows: "list[BoardRow]") -> list[str]:
     lines = [f"# {board.name}", "", f"Source: {board.source}", ""]
     for name, group in groupby(rows, key=lambda row: row.board):
-        lines += [f"## {name}", "", f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
-        lines += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(row))} |" for row in group]
-        lines.append("")
+        lines += [f"## {name}", "", *markdown_table(HEAD, map(_cells, group))]
     return lines
 
 

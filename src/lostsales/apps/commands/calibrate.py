@@ -37,7 +37,7 @@ def calibrate(
     past: Annotated[int, typer.Option(min=10, max=options.MOST, help="pilot: periods of history before it.")] = 60,
     method: Annotated[
         str | None,
-        typer.Option(help="gain: the method, planner unless given. manager: the methods, c-fqi,pc-fqi unless given."),
+        typer.Option(help="gain: the method, by default planner. manager: the methods, by default c-fqi,pc-fqi."),
     ] = None,
     settings: options.ScenarioSettings = None,
     seed: options.Seed = 0,

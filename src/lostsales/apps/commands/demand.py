@@ -8,9 +8,9 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.reading import log_source, read_sales
-from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import plain_table, print_facts, progress, screen, show
+from lostsales.apps.tables import records
 
 if TYPE_CHECKING:
     from lostsales.demand.law.demand_law import DemandLaw
@@ -20,51 +20,41 @@ if TYPE_CHECKING:
     from lostsales.demand.law.price_slopes import SlopeEstimate
 
 BAR = 22
+CALIBRATION = "distance", "p_value", "correlation", "correlation_p_value", "memory", "memory_p_value", "fits"
 LAST, PRICE = "last demand", "price"
 SHOWN = 10  # products, half of them the most and half the least elastic
 NAMED = 5
 
 
+@reads_log
 def demand(
-    log: options.Log,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
+    log: LogInput,
     replicates: Annotated[
         int, typer.Option(min=2, max=options.MOST, help="Bootstrap samples of the confidence band.")
     ] = 20,
     seed: options.Seed = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
-    memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
     """Estimate the demand model: effects, price response with a confidence band, calibration, and warnings.
 
     Example: `lostsales demand log.parquet`
     """
-    from lostsales.data.parallel import current_workers
     from lostsales.data.progress import stages
-    from lostsales.demand.costs import demand_cost
     from lostsales.demand.law.price_response import price_response
     from lostsales.demand.law.price_slopes import price_slopes
     from lostsales.demand.law.selection import fit_demand
 
-    source = log_source(log, query)
-    table = read_sales(source, problem, drop_bad_rows, dropped_rows)
-    seconds = expect("demand", demand_cost(table, replicates), memory, FEWER_ROWS, current_workers())
-    with progress("comparing models, fitting resampled series", seconds=seconds) as report:
+    table = log.read("demand")
+    with progress("comparing models, fitting resampled series") as report:
         comparing, resampling = stages(report, (3, 1))
         model = fit_demand(table, seed=seed, progress=comparing)
         found = price_response(table, model, replicates, seed, resampling)
         slopes = price_slopes(table, model.sample, model.law, seed)
-    if as_json:
-        print_json(demand_json(model, found, slopes))
-    else:
-        print_demand(str(source), model, found, slopes)
+    show(as_json, lambda: demand_json(model, found, slopes), lambda: print_demand(str(log), model, found, slopes))
 
 
 def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[SlopeEstimate]" = ()) -> dict[str, Any]:
-    """All that `print_demand` shows."""
+    """Content of `print_demand` for JSON."""
     fit = model.calibration
     return {
         "rows": len(model.evidence),
@@ -80,16 +70,10 @@ def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[
         "dispersion": model.law.dispersion if model.family.is_count else None,
         "multiplicative": model.family.multiplicative,
         "slopes": [{"name": each.name, "change": each.change, "std_error": each.error} for each in found.slopes],
-        "price_response": [
-            {"price": price, "rows": rows, "sales": sales, "demand": demand, "low": low, "high": high}
-            for price, rows, sales, demand, low, high in zip(
-                *(
-                    each.tolist()
-                    for each in (found.prices, found.rows, found.sales, found.demand, found.low, found.high)
-                ),
-                strict=True,
-            )
-        ],
+        "price_response": records(
+            price=found.prices.tolist(),
+            **{name: getattr(found, name).tolist() for name in ("rows", "sales", "demand", "low", "high")},
+        ),
         "relative_prices": found.relative,
         "elasticity": found.elasticity,
         "elasticity_std_error": found.elasticity_error,
@@ -107,16 +91,7 @@ def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[
         ],
         "memory_by_instruments": _memory_json(model),
         "products": None if found.products is None else products_json(found.products),
-        "calibration": {
-            "shares": fit.shares.tolist(),
-            "distance": fit.distance,
-            "p_value": fit.p_value,
-            "correlation": fit.correlation,
-            "correlation_p_value": fit.correlation_p_value,
-            "memory": fit.memory,
-            "memory_p_value": fit.memory_p_value,
-            "fits": fit.fits,
-        },
+        "calibration": {"shares": fit.shares.tolist()} | {name: getattr(fit, name) for name in CALIBRATION},
         "learned_from_rows": len(model.sample),
         "resampled_rows": found.resampled_rows,
         "notes": list(model.notes),
@@ -263,11 +238,11 @@ def _used(model: "DemandModel") -> str:
 
 
 def _memory_json(model: "DemandModel") -> dict[str, Any] | None:
-    told = _memory_by_instruments(model)
-    if told is None:
+    found = _memory_by_instruments(model)
+    if found is None:
         return None
-    band = {"std_error": told.error, "low": told.low, "high": told.high}
-    return {"slope": told.value, **band, "first_stage_f": told.first_stage}
+    band = {"std_error": found.error, "low": found.low, "high": found.high}
+    return {"slope": found.value, **band, "first_stage_f": found.first_stage}
 
 
 def _memory_by_instruments(model: "DemandModel") -> "SlopeEstimate | None":
@@ -319,20 +294,16 @@ def _calibration(model: "DemandModel") -> None:
 
 
 def products_json(found: "ProductElasticities") -> dict[str, Any]:
-    """All that `print_products` shows, and every product."""
-    columns = found.names, found.rows, found.elasticity, found.error, found.own_share, found.moved
+    """Content of `print_products` for JSON, with every product."""
     return {
-        "products": [
-            {
-                "product": name,
-                "rows": rows,
-                "elasticity": elasticity,
-                "std_error": error,
-                "own_share": share,
-                "price_moved": moved,
-            }
-            for name, rows, elasticity, error, share, moved in zip(*(each.tolist() for each in columns), strict=True)
-        ],
+        "products": records(
+            product=found.names.tolist(),
+            rows=found.rows.tolist(),
+            elasticity=found.elasticity.tolist(),
+            std_error=found.error.tolist(),
+            own_share=found.own_share.tolist(),
+            price_moved=found.moved.tolist(),
+        ),
         "groups": [
             {
                 "attribute": each.attribute,

@@ -7,9 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.reading import log_source, read_sales
-from lostsales.apps.console import print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import print_json, print_notes, print_table, progress, screen, sentence
 
 if TYPE_CHECKING:
     from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
@@ -19,55 +18,46 @@ if TYPE_CHECKING:
 CHECKS = "checks are less accurate than the first estimator: from few rows they underestimate the gain"
 
 
+@reads_log
 def evaluate(
     policy: options.PolicyFile,
-    log: options.Log,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
+    log: LogInput,
     estimator: options.Estimators = None,
     horizon: options.Horizon = None,
     start_stock: Annotated[
-        float | None, typer.Option(help="Units in stock when every series starts; those of the log unless given.")
+        float | None, typer.Option(help="Units in stock when every series starts; by default those of the log.")
     ] = None,
     diagnose: Annotated[
         bool, typer.Option("--diagnose", help="Also estimate the terms of the regret bound, with advice.")
     ] = False,
     seed: options.Seed = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     rows: options.Rows = None,
     quick: options.Quick = False,
     workers: options.Workers = None,
-    memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
     """Estimate from a log alone what a policy would earn, what was earned, and the gain, with 95 % intervals.
 
     Example: `lostsales evaluate policy log.parquet`
     """
-    from lostsales.data.judged_rows import EVALUATED_ROWS, QUICK_ROWS
-    from lostsales.data.memory import memory_limit
+    from lostsales.data.memory import evaluated_rows
     from lostsales.data.parallel import using_workers, usual_workers
     from lostsales.data.progress import stages
-    from lostsales.evaluation.costs import evaluate_cost, rows_within
+    from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
-    from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
+    from lostsales.evaluation.evaluate import SHARES, checked_estimators, evaluate_on, prepare
     from lostsales.evaluation.task import EvaluationTask
     from lostsales.evaluation.usable_policy import check_policy
     from lostsales.policy.file_format import load
 
-    source = log_source(log, query)
     decides = load(policy)
     only = checked_estimators(estimator)
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="evaluate", others=(policy,))
+    sales = log.read_decisions("evaluate", (policy,))
     check_policy(decides, sales, horizon, start_stock)
-    threads, limit = workers or usual_workers(), memory_limit(memory)
-    most = rows or (QUICK_ROWS if quick else EVALUATED_ROWS)
-    most, fewer = rows_within(sales, most, limit, threads, quick)
-    cost = evaluate_cost(sales, most, quick, only).on(threads)
-    seconds = expect("evaluate", cost, memory, FEWER_ROWS, threads)
-    with progress("fitting the demand model and evaluating", seconds=seconds) as report, using_workers(threads):
-        preparing, evaluating = stages(report, (1, 1))
+    threads = workers or usual_workers()
+    most, fewer = evaluated_rows(rows or (QUICK_ROWS if quick else EVALUATED_ROWS), threads, log.memory)
+    with progress("fitting the demand model and evaluating") as report, using_workers(threads):
+        preparing, evaluating = stages(report, SHARES)
         prepared, notes = prepare(sales, seed, preparing, most, quick)
         evaluation = evaluate_on(
             decides,
@@ -83,7 +73,7 @@ def evaluate(
     if as_json:
         print_json(evaluation.to_json() | ({} if found is None else {"diagnostics": found.to_json()}))
         return
-    print_evaluation(f"{policy} on {source}", evaluation)
+    print_evaluation(f"{policy} on {log}", evaluation)
     if found is not None:
         print_diagnostics(found)
 
@@ -121,27 +111,23 @@ def print_evaluation(title: str, evaluation: "Evaluation") -> None:
         refused = "refused: " if each.reason else ""
         notes += [f"{each.estimator}: {refused}{each.reason or each.overlap.sentence}"]
         notes += [f"{each.estimator}: {note}" for note in each.notes]
-    for line in notes:
-        screen.print(Text(f"- {line}"))
+    print_notes(notes)
     print_doubts(evaluation.concerns, None if best is None else best.sensitivity)
     if assortment is not None:
         screen.print()
         print_assortment(assortment)
         choice = assortment.choice.sentence
-        screen.print(Text(f"{choice[0].upper()}{choice[1:]}.", style="bold"))
+        screen.print(Text(sentence(choice), style="bold"))
     by = "" if evaluation.best is None else f"By {evaluation.best.estimator}: "
-    conclusion = f"{by}{evaluation.sentence}."
-    screen.print(Text(conclusion[0].upper() + conclusion[1:], style="bold"))
+    screen.print(Text(sentence(f"{by}{evaluation.sentence}"), style="bold"))
 
 
 def print_diagnostics(found: "Diagnostics") -> None:
     """The terms of the regret bound with their meaning and advice."""
-    table = Table(title="Terms of the regret bound", title_justify="left", title_style="bold", box=None)
-    for name in ("term", "value", "meaning", "advice"):
-        table.add_column(name, header_style="cyan", justify="right" if name == "value" else "left")
+    rows = []
     for each in found.items:
         values = [each.value] if each.by_depth is None else list(each.by_depth)
         figures = ", ".join("-" if value is None else f"{value:.3g}" for value in values)
         plug_in = " (plug-in)" if each.plug_in else ""
-        table.add_row(*(Text(text) for text in (each.title + plug_in, figures, each.meaning, each.advice)))
-    screen.print(table)
+        rows.append((each.title + plug_in, figures, each.meaning, each.advice))
+    print_table("Terms of the regret bound", ("term", "value", "meaning", "advice"), rows, words=("meaning", "advice"))

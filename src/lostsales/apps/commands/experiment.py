@@ -1,6 +1,5 @@
 """`lostsales experiment`."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from itertools import groupby
@@ -12,7 +11,8 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands.options import MOST, MOST_SEED, MOST_WORKERS, Json, names, whole_numbers
-from lostsales.apps.console import plain_table, print_json, progress, screen
+from lostsales.apps.console import print_table, progress, screen, show
+from lostsales.apps.tables import markdown_table
 
 if TYPE_CHECKING:
     from lostsales.lab.experiments.against_published import PublishedDifference
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100
 COLOURS = {"holds": "green", "not reproduced": "red", "inconclusive": "yellow"}
 MOST_LEVELS = 5  # on the screen
+REFERENCE_HEAD = ("reference", "mean", "95 % interval")
+PUBLISHED_HEAD = ("behaviour", "method", "episodes", "ours", "published", "difference")
+FAILURE_HEAD = ("method", "cells", "reason")
 REFERENCE_NAMES = {
     "oracle-horizon": "oracle (observes all demand), optimal for the test: undiscounted, knows the last period",
     "pi-star-horizon": "pi* (observes sales only), optimal for the test: undiscounted, knows the last period",
@@ -40,20 +43,21 @@ def experiment(
     levels: Annotated[
         str | None,
         typer.Option(
-            help="Episodes to learn from, such as 5,10,20. Unless given: 5,10,...,50 for the paper's methods, 5,10,50 "
+            help="Episodes to learn from, such as 5,10,20. By default 5,10,...,50 for the paper's methods, 5,10,50 "
             "for others."
         ),
     ] = None,
-    runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; 50 unless given.")] = None,
+    runs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Independent runs; by default 50.")] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Such as c-fqi,planner; the paper's, the planner and baselines unless given.")
+        str | None,
+        typer.Option(help="Such as c-fqi,planner; by default the paper's methods, the planner and baselines."),
     ] = None,
     behaviours: Annotated[
         str | None,
         typer.Option(
             help="Behaviour policies of the logs: uniform; near-optimal (pi*, a tenth of its decisions uniform); "
             "pi-star; softmax (over the Q of an oracle that observes demand); ppo (--ppo, sampled). "
-            "uniform,near-optimal unless given."
+            "By default uniform,near-optimal."
         ),
     ] = None,
     ppo: Annotated[
@@ -61,13 +65,13 @@ def experiment(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_WORKERS, help="Processes, 2 unless given; results do not depend on it."),
+        typer.Option(min=1, max=MOST_WORKERS, help="Processes, by default 2; results do not depend on it."),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="2 levels, 4 runs and 100 test episodes, for a first look.")
     ] = False,
     test_episodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Test episodes per policy; 200 unless given.")
+        int | None, typer.Option(min=1, max=MOST, help="Test episodes per policy; by default 200.")
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, max=MOST, help="Iterations (K) of the methods that iterate.")] = 10,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same table.")] = 0,
@@ -97,14 +101,11 @@ def experiment(
         seed=seed,
     )
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
-    with progress("learning and testing", window=600) as report:
+    with progress("learning and testing") as report:
         finished = run_experiment(asked, out, WORKERS if workers is None else workers, report, ppo)
     results = ExperimentResults(asked, finished)
     written = write_outcome(results, out)
-    if as_json:
-        print_json(to_json(results, out))
-    else:
-        print_outcome(results, out, written)
+    show(as_json, lambda: to_json(results, out), lambda: print_outcome(results, out, written))
 
 
 def write_outcome(results: "ExperimentResults", folder: Path) -> list[Path]:
@@ -122,13 +123,17 @@ def write_outcome(results: "ExperimentResults", folder: Path) -> list[Path]:
     return draw_figures(results, folder) if find_spec("matplotlib") else []
 
 
-def _reference(results: "ExperimentResults", name: str) -> str:
-    """Name of a reference with what it is optimal for; figures are undiscounted, over the periods of the test."""
-    return REFERENCE_NAMES[name].format(discount=results.experiment.scenario.discount)
+def _references(results: "ExperimentResults", rows: "list[Row]") -> list[tuple[str, ...]]:
+    """Every reference, its optimality criterion, and its profit; undiscounted, over the periods of the test."""
+    from lostsales.lab.experiments.design import REFERENCE
+
+    discount = results.experiment.scenario.discount
+    known = [row for row in rows if row.behaviour == REFERENCE]
+    return [(REFERENCE_NAMES[row.method].format(discount=discount), f"{row.mean:.2f}", _span(row)) for row in known]
 
 
 def to_json(results: "ExperimentResults", folder: Path) -> dict[str, Any]:
-    """All that the tables hold, and where they lie."""
+    """Content of the tables and their folder, for JSON."""
     from lostsales.lab.experiments.against_published import differences_to_published
     from lostsales.lab.experiments.claims import check_claims
     from lostsales.lab.experiments.results import summarise_results
@@ -146,7 +151,6 @@ def to_json(results: "ExperimentResults", folder: Path) -> dict[str, Any]:
 
 def print_outcome(results: "ExperimentResults", folder: Path, figures: list[Path]) -> None:
     """References, means by method and level, claims, failures, and where everything lies."""
-    from lostsales.lab.experiments.against_published import differences_to_published
     from lostsales.lab.experiments.claims import check_claims
     from lostsales.lab.experiments.design import REFERENCE
     from lostsales.lab.experiments.results import summarise_results
@@ -156,22 +160,20 @@ def print_outcome(results: "ExperimentResults", folder: Path, figures: list[Path
     shown = levels if len(levels) <= MOST_LEVELS else [levels[round(at * (len(levels) - 1) / 4)] for at in range(5)]
     for behaviour, lines in _by_behaviour(rows):
         if behaviour == REFERENCE:
-            table = plain_table("References: profit per period", "policy", "mean", "95 % interval")
-            for row in rows:
-                if row.behaviour == REFERENCE:
-                    table.add_row(_reference(results, row.method), f"{row.mean:.2f}", _span(row))
+            print_table("References: profit per period", REFERENCE_HEAD, _references(results, rows))
         else:
-            heads = [f"{level} episodes" for level in shown]
-            table = plain_table(
-                f"Learned from {behaviour} behaviour: profit per period, 95 % interval", "method", *heads
-            )
-            for method, points in lines.items():
-                table.add_row(method, *(_mean(points.get(level), 1) for level in shown))
-        screen.print(table)
+            head = ("method", *(f"{level} episodes" for level in shown))
+            body = [(name, *(_mean(points.get(level), 1) for level in shown)) for name, points in lines.items()]
+            print_table(f"Learned from {behaviour} behaviour: profit per period, 95 % interval", head, body)
         screen.print()
     _print_claims(check_claims(results))
-    _print_published(differences_to_published(results))
-    _print_failures(results)
+    for title, head, body in (
+        ("Against the published figures, 95 % intervals", PUBLISHED_HEAD, _published(results)),
+        ("Cells that failed", FAILURE_HEAD, _failures(results)),
+    ):
+        if body:
+            print_table(title, head, body, words=("reason",))
+            screen.print()
     drawn = ", ".join(path.name for path in figures) or "left out: pip install 'lostsales[plots]'"
     screen.print(f"{len(results.finished):,} cells in {folder}: results.parquet, summary.csv, claims.csv, times.csv")
     screen.print(f"to read: summary.md; figures: {drawn}", markup=False, highlight=False)
@@ -179,7 +181,6 @@ def print_outcome(results: "ExperimentResults", folder: Path, figures: list[Path
 
 def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[Claim]") -> str:
     """A page with the same tables in full."""
-    from lostsales.lab.experiments.against_published import differences_to_published
     from lostsales.lab.experiments.design import REFERENCE
 
     asked = results.experiment
@@ -192,14 +193,7 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
         "has.",
         *([f"Softmax behaviour has temperature {asked.temperature:g}."] if "softmax" in asked.behaviours else []),
         "",
-        *_markdown(
-            ("reference", "mean", "95 % interval"),
-            [
-                (_reference(results, row.method), f"{row.mean:.2f}", _span(row))
-                for row in rows
-                if row.behaviour == REFERENCE
-            ],
-        ),
+        *markdown_table(REFERENCE_HEAD, _references(results, rows)),
         "",
         f"In the claims below, pi* and oracle are those for discount {asked.scenario.discount:g}, the target of the "
         "paper's learners; a method that plans further ahead can earn more.",
@@ -210,26 +204,24 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
             lines += [
                 f"## Learned from {behaviour} behaviour",
                 "",
-                *_markdown(("episodes", *map(str, asked.levels)), body),
+                *markdown_table(("episodes", *map(str, asked.levels)), body),
             ]
     checked = [(each.claim, each.behaviour, _difference(each), each.verdict, each.note) for each in claims]
     lines += [
         "## Claims",
         "",
-        *_markdown(("claim", "behaviour", "difference over runs", "verdict", "note"), checked),
+        *markdown_table(("claim", "behaviour", "difference over runs", "verdict", "note"), checked),
     ]
-    if differences := differences_to_published(results):
-        body = [(each.behaviour, each.method, str(each.episodes or ""), *_both_intervals(each)) for each in differences]
+    if published := _published(results):
         lines += [
             "## Against the published figures",
             "",
             "Near-optimal behaviour is another there: a policy that saw true demand and was sampled.",
             "",
-            *_markdown(("behaviour", "method", "episodes", "ours", "published", "difference"), body),
+            *markdown_table(PUBLISHED_HEAD, published),
         ]
-    if results.failures:
-        failed = [(method, str(count), why) for (method, why), count in results.failures.items()]
-        lines += ["## Cells that failed", "", *_markdown(("method", "cells", "reason"), failed)]
+    if failed := _failures(results):
+        lines += ["## Cells that failed", "", *markdown_table(FAILURE_HEAD, failed)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -275,43 +267,30 @@ def _difference(claim: "Claim") -> str:
     return f"{claim.measured}: {claim.mean:.3f} ({_span(claim, 3)})"
 
 
-def _markdown(head: tuple[str, ...], body: Sequence[tuple[str, ...]]) -> list[str]:
-    lines = [head, ("---",) * len(head), *body]
-    return [f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines] + [""]
-
-
 def _print_claims(claims: "list[Claim]") -> None:
-    table = plain_table("Claims, by differences over runs (what of, and notes: claims.csv)", "claim", "difference")
-    table.add_column("95 % interval", justify="right")
-    table.add_column("verdict")
-    checked = [claim for claim in claims if claim.n]  # the others, of methods that were not run, stand in the files
+    checked = [claim for claim in claims if claim.n]  # those of methods that were not run are in the files only
+    rows: list[tuple[str | Text, ...]] = []
     for behaviour, group in groupby(checked, key=lambda claim: claim.behaviour):
-        table.add_row(Text(f"behaviour: {behaviour}", style="dim"))
-        for each in group:
-            verdict = Text(each.verdict, style=COLOURS[each.verdict])
-            table.add_row(each.claim, f"{each.mean:.3f}", _span(each, 3), verdict)
-    screen.print(table)
+        rows.append((Text(f"behaviour: {behaviour}", style="dim"),))
+        rows += [
+            (each.claim, f"{each.mean:.3f}", _span(each, 3), Text(each.verdict, style=COLOURS[each.verdict]))
+            for each in group
+        ]
+    title = "Claims, by differences over runs (what of, and notes: claims.csv)"
+    print_table(title, ("claim", "difference", "95 % interval", "verdict"), rows, words=("verdict",))
     screen.print()
 
 
-def _print_published(differences: "list[PublishedDifference]") -> None:
-    if not differences:
-        return
-    table = plain_table("Against the published figures, 95 % intervals", "behaviour", "method", "episodes")
-    for name in ("ours", "published", "difference"):
-        table.add_column(name, justify="right")
-    for each in differences:
-        table.add_row(each.behaviour, each.method, str(each.episodes or ""), *_both_intervals(each))
-    screen.print(table)
-    screen.print()
+def _published(results: "ExperimentResults") -> list[tuple[str, ...]]:
+    """Rows of our figures next to the published ones."""
+    from lostsales.lab.experiments.against_published import differences_to_published
+
+    return [
+        (each.behaviour, each.method, str(each.episodes or ""), *_both_intervals(each))
+        for each in differences_to_published(results)
+    ]
 
 
-def _print_failures(results: "ExperimentResults") -> None:
-    if not results.failures:
-        return
-    table = plain_table("Cells that failed", "method", "cells")
-    table.add_column("reason")
-    for (method, why), count in results.failures.items():
-        table.add_row(method, str(count), Text(why))
-    screen.print(table)
-    screen.print()
+def _failures(results: "ExperimentResults") -> list[tuple[str, ...]]:
+    """Rows of the cells that failed."""
+    return [(method, str(count), why) for (method, why), count in results.failures.items()]

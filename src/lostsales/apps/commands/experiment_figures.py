@@ -52,7 +52,7 @@ def draw_figures(results: ExperimentResults, folder: Path) -> list[Path]:
 
 
 def figure_of_values(results: ExperimentResults, behaviour: str) -> "Figure":
-    """The methods that have a style, the published curves beside them, and the references as lines."""
+    """Methods that have a style, published curves, and references as lines."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 5.2), layout="constrained")
@@ -161,7 +161,7 @@ def _curve(axes: "Axes", style: Style, offset: float, points: list[Row]) -> None
 
 
 def _offset(results: ExperimentResults, place: int, methods: list[str]) -> float:
-    """Shift of a method beside its levels, so that no interval hides another."""
+    """Horizontal shift of a method, so that no interval hides another."""
     levels = results.experiment.levels
     return 0.004 * (levels[-1] - levels[0] or levels[0]) * (place - (len(methods) - 1) / 2)
 

@@ -7,9 +7,9 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.reading import log_files, log_source, print_left_out, read_sales
-from lostsales.apps.console import err, print_facts, print_json, progress
+from lostsales.apps.commands.methods import chosen_learner
+from lostsales.apps.commands.reading import LogInput, print_left_out, reads_log
+from lostsales.apps.console import print_facts, progress, show, warn
 
 if TYPE_CHECKING:
     from lostsales.data.ladder_facts import LadderFacts
@@ -41,12 +41,11 @@ class FitCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+@reads_log
 def fit(
-    log: options.Log,
+    log: LogInput,
     out: Annotated[Path, typer.Option(help="The file to save the policy in.")],
     method: options.Method = "planner",
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,16 +56,13 @@ def fit(
     ] = None,
     config: options.MethodConfig = None,
     iterations: Annotated[
-        int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); the method's own rule unless given.")
+        int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); by default the rule of the method.")
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same policy; 0 unless given."),
+        typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same policy; by default 0."),
     ] = None,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     quick: options.Quick = False,
-    memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
     """Learn a policy (prices and orders) from a log, and save it. `lostsales methods METHOD` lists the settings.
@@ -79,41 +75,33 @@ def fit(
 
     from lostsales.data.ladder_facts import LadderFacts
     from lostsales.data.output_files import check_output
-    from lostsales.data.settings import checked_json, read_toml, with_settings
     from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit as learn
-    from lostsales.learn.learner import LEARNERS
 
-    source = log_source(log, query)
-    check_output(out, (*log_files(source, problem), config))
-    keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
-    keys |= {key: value for key, value in {"iterations": iterations, "seed": seed}.items() if value is not None}
-    learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
-    learner = learner.quick() if quick else learner
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="fit", others=(config, out))
+    check_output(out, (*log.files, config))
+    learner = chosen_learner(method, config, settings, quick, iterations=iterations, seed=seed)
+    sales = log.read_decisions("fit", (config, out), learner.bytes_a_row)
     left = learner.left_out(sales)
     print_left_out(sales, {method: left})
-    seconds = expect("fit", learner.cost(sales), memory, f"{FEWER_ROWS}, or use --quick")
-    with progress("learning", seconds=seconds) as report, warnings.catch_warnings(record=True) as warned:
+    with progress("learning") as report, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         policy = learn(sales, learner, progress=report)
         if not quick:
             policy = with_replayed_value(policy, sales, learner.seed)
     for warning in warned:
-        err.print("Warning: ", style="yellow", end="", highlight=False)
-        err.print(str(warning.message), highlight=False, soft_wrap=True)
+        warn(str(warning.message))
     policy.save(out)
     facts = {"method": method} | policy.summary() | learner.rows_learned(sales)
     facts |= {"method": method, "policy": str(out)}
     if quick:
         facts["quick"] = " and ".join(learner.quick_settings) or "no setting of this method is quicker"
     ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)
-    if as_json:
-        may_recommend = None if ladders is None else ladders.as_json()
-        left_over = {"left_out": left, "unused_columns": sales.notes.unused_columns}
-        print_json(facts | {"may_recommend": may_recommend} | left_over)
-    else:
-        print_fit(f"{method} on {source}", facts, ladders)
+    details = {
+        "may_recommend": None if ladders is None else ladders.as_json(),
+        "left_out": left,
+        "unused_columns": sales.notes.unused_columns,
+    }
+    show(as_json, lambda: facts | details, lambda: print_fit(f"{method} on {log}", facts, ladders))
 
 
 def print_fit(title: str, facts: dict[str, Any], ladders: "LadderFacts | None") -> None:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.fleet_status import MOST_REASONS
 from lostsales.apps.commands.options import (
     MOST_EPISODES,
     Json,
@@ -16,13 +15,14 @@ from lostsales.apps.commands.options import (
     StoreFolder,
     VersionName,
 )
-from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+from lostsales.apps.console import print_facts, print_table, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
     from lostsales.evaluation.interval import Interval
 
 DRAWN = 2_000  # products
+MOST_REASONS = 8  # shown in a table
 MOST_GROUPS = 20
 WHAT_TO_DO = {
     "deploy": "Deploy it: the 95 % interval of the gain lies above zero.",
@@ -48,12 +48,9 @@ def fleet_audit(
     from lostsales.apps.fleet.store import Store
 
     fleet, engine = Fleet.open(store, version), engine_of(workers, ray)
-    with Store.at(store).lock(), progress("auditing", window=600, unit="products") as report:
+    with Store.at(store).lock(), progress("auditing", unit="products") as report:
         found = audit_fleet(fleet, engine, report)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_fleet_audit(f"Fleet in {store}, version {fleet.name}", found)
+    show(as_json, found.as_json, lambda: print_fleet_audit(f"Fleet in {store}, version {fleet.name}", found))
 
 
 def fleet_compare(
@@ -82,12 +79,15 @@ def fleet_compare(
 
     fleet, engine = Fleet.open(store, version), engine_of(workers, ray)
     drawn = None if everything else products
-    with Store.at(store).lock(), progress("fitting and evaluating", window=600, unit="products") as report:
+    with Store.at(store).lock(), progress("fitting and evaluating", unit="products") as report:
         found = compare_fleet(fleet, engine, report, products=drawn, quick=quick, seed=seed)
-    if as_json:
-        print_json(found.as_json())
-    else:
-        print_fleet_comparison(f"{found.method} in {store}, version {fleet.name}", found, fleet.problem.format.currency)
+    show(
+        as_json,
+        found.as_json,
+        lambda: print_fleet_comparison(
+            f"{found.method} in {store}, version {fleet.name}", found, fleet.problem.format.currency
+        ),
+    )
 
 
 def fleet_report(
@@ -115,7 +115,7 @@ def fleet_report(
     fleet = Fleet.open(store, version)
     audit = known_audit(fleet)
     if audit is None:
-        with Store.at(store).lock(), progress("auditing", window=600, unit="products") as report:
+        with Store.at(store).lock(), progress("auditing", unit="products") as report:
             audit = audit_fleet(fleet, engine_of(workers, None), report)
     command = f"lostsales fleet report {store} --out {out}{' --quick' if quick else ''}"
     write_report(fleet, audit, known_comparison(fleet, quick, seed), out, command)
@@ -135,10 +135,11 @@ def print_fleet_audit(title: str, found: "FleetAudit") -> None:
             ("cash per period", number(found.cash or 0.0, 6)),
         ],
     )
-    groups = plain_table("By group", "group", "products", "cash per period", "stock-outs")
-    for name, each in list(found.by.items())[:MOST_GROUPS]:
-        groups.add_row(name, f"{each['products']:,.0f}", number(each["cash"], 5), f"{each['stockout_share']:.1%}")
-    screen.print(groups)
+    rows = (
+        (name, f"{each['products']:,.0f}", number(each["cash"], 5), f"{each['stockout_share']:.1%}")
+        for name, each in list(found.by.items())[:MOST_GROUPS]
+    )
+    print_table("By group", ("group", "products", "cash per period", "stock-outs"), rows)
     for heading, counts, unit in (
         ("Products that could not be fitted", found.failures, "products"),
         ("Balance equation of the stock", found.balance, "shards"),
@@ -146,10 +147,8 @@ def print_fleet_audit(title: str, found: "FleetAudit") -> None:
         ("What to collect next", found.advice, "shards"),
     ):
         if counts:
-            table = plain_table(heading, "", unit)
-            for text, count in list(counts.items())[:MOST_REASONS]:
-                table.add_row(text, f"{count:,}")
-            screen.print(table)
+            shown = ((text, f"{count:,}") for text, count in list(counts.items())[:MOST_REASONS])
+            print_table(heading, ("", unit), shown)
 
 
 def print_fleet_comparison(title: str, found: "FleetComparison", currency: str | None) -> None:
@@ -167,13 +166,11 @@ def print_fleet_comparison(title: str, found: "FleetComparison", currency: str |
             ("evaluated on", f"{total.shards_judged:,} of {total.shards:,} shards"),
         ],
     )
-    table = plain_table("By group", "group", "products", "gain per period", "95 % interval", "proven")
+    rows = []
     for name, each in list(found.by.items())[:MOST_GROUPS]:
-        low, high = number(each.gain.low), number(each.gain.high)
-        table.add_row(
-            name, f"{each.products:,}", number(each.gain.value), f"{low} to {high}", f"{each.proven_share:.0%}"
-        )
-    screen.print(table)
+        value, low, high = (number(bound) for bound in (each.gain.value, each.gain.low, each.gain.high))
+        rows.append((name, f"{each.products:,}", value, f"{low} to {high}", f"{each.proven_share:.0%}"))
+    print_table("By group", ("group", "products", "gain per period", "95 % interval", "proven"), rows)
     for reason, shards in found.doubts.items():
         screen.print(f"{shards:,} shards have concerns: {reason}", soft_wrap=True, highlight=False)
     screen.print(WHAT_TO_DO[found.verdict], style="bold")

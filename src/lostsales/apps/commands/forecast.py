@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.reading import log_files, log_source, read_sales
-from lostsales.apps.console import print_facts, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import print_facts, progress, screen, show
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 
 
+@reads_log
 def forecast(
-    log: options.Log,
+    log: LogInput,
     out: Annotated[Path, typer.Option(help="Where to write the forecast (.parquet or .csv).")],
     horizon: Annotated[int, typer.Option(min=1, max=1_000, help="Horizon in periods.")],
     levels: Annotated[str, typer.Option(help="Quantiles in per cent, with commas between.")] = "10,50,90",
@@ -26,14 +27,10 @@ def forecast(
         typer.Option(
             min=1,
             max=options.MOST,
-            help="Season length in periods; from the dates unless given, 1 for none.",
+            help="Season length in periods, 1 for none; by default from the dates.",
         ),
     ] = None,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     seed: Annotated[int, typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same answer.")] = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     as_json: options.Json = False,
 ) -> None:
     """Forecast demand, not sales, by series and period, with quantiles.
@@ -45,20 +42,21 @@ def forecast(
     from lostsales.data.writing import check_table
     from lostsales.demand.forecasting.forecast import forecast as run_forecast
 
-    source, asked = log_source(log, query), options.per_cents("levels", levels)
-    check_table(out, log_files(source, problem))
-    table = read_sales(source, problem, drop_bad_rows, dropped_rows, others=(out,), sales_only=True)
+    asked = options.per_cents("levels", levels)
+    check_table(out, log.files)
+    table = log.read("forecast", others=(out,), sales_only=True)
     with progress("forecasting from earlier periods, then ahead") as report:
         found = run_forecast(table, horizon, asked, season=season, seed=seed, progress=report)
     write_result(found, out)
-    if as_json:
-        print_json({"written": str(out), "how": found.how.model_dump(), "forecast": json_rows(found)})
-    else:
-        print_forecast(str(source), found, out)
+    show(
+        as_json,
+        lambda: {"written": str(out), "how": found.how.model_dump(), "forecast": json_rows(found)},
+        lambda: print_forecast(str(log), found, out),
+    )
 
 
 def print_forecast(name: str, found: "Forecast", written: Path) -> None:
-    """Print what a forecast rests on, and its first rows."""
+    """Print the data behind a forecast, and its first rows."""
     from lostsales.apps.figures_shown import rounded
 
     how = found.how

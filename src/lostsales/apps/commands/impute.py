@@ -7,61 +7,54 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.budgeting import FEWER_ROWS, expect
-from lostsales.apps.commands.reading import log_files, log_source, read_sales
-from lostsales.apps.console import print_facts, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import print_facts, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.demand.survival.imputation import Imputation
 
+IMPUTED_AS_LONG = 15_000  # rows whose imputation takes as long as the demand model behind the cost of stock-outs
 FAR = 0.05  # relative difference that is explained
 
 
+@reads_log
 def impute(
-    log: options.Log,
+    log: LogInput,
     out: Annotated[Path, typer.Option(help="Where to write the imputed log (.parquet or .csv).")],
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     estimator: Annotated[str, typer.Option(help="beran, marginal, cox or aft.")] = "beran",
     demand_max: Annotated[
-        float | None, typer.Option(help="Largest possible demand; the largest sales unless given.")
+        float | None, typer.Option(help="Largest possible demand; by default the largest sales.")
     ] = None,
     tail: Annotated[
         str | None,
         typer.Option(
-            help="Tail rule where the data do not identify demand: to_max, exponential, last or refuse; to_max unless "
-            "given, exponential where series differ in size or price."
+            help="Tail rule if data do not identify demand: to_max, exponential, last or refuse; by default to_max, or "
+            "exponential if series differ in size or price."
         ),
     ] = None,
     replicates: Annotated[
         int, typer.Option(min=0, max=options.MOST, help="Bootstrap samples behind the standard errors.")
     ] = 50,
     seed: Annotated[int, typer.Option(min=0, max=options.MOST_SEED, help="Seed of the bootstrap.")] = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
-    memory: options.Memory = None,
     as_json: options.Json = False,
 ) -> None:
     """Impute the demand and the profit that stock-outs censored, and write the log with them.
 
     Example: `lostsales impute log.parquet --out filled.parquet`
     """
-    from lostsales.data.judged_rows import EVALUATED_ROWS, judged_rows
-    from lostsales.data.parallel import current_workers
+    from lostsales.data.progress import stages
+    from lostsales.data.sublogs import EVALUATED_ROWS, evaluated_part
     from lostsales.data.writing import check_table
-    from lostsales.demand.costs import impute_cost, loss_cost
     from lostsales.demand.filled_log import check_choice, summary, write_filled
     from lostsales.demand.stockout_loss import stockout_loss
     from lostsales.demand.survival.imputation import impute as run_impute
     from lostsales.evaluation.prepared_log import earned_profit
 
-    source = log_source(log, query)
-    check_table(out, log_files(source, problem))
+    check_table(out, log.files)
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
-    table = read_sales(source, problem, drop_bad_rows, dropped_rows, others=(out,))
-    cost = impute_cost(table, replicates) + loss_cost(table)
-    seconds = expect("impute", cost, memory, f"{FEWER_ROWS} or fewer --replicates", current_workers())
-    with progress("imputing", seconds=seconds) as report:
+    table = log.read("impute", others=(out,))
+    with progress("imputing") as report:
+        imputing, losing = stages(report, (len(table) / IMPUTED_AS_LONG, 1))
         filled = run_impute(
             table,
             estimator=chosen_estimator,
@@ -69,21 +62,18 @@ def impute(
             tail=chosen_tail,
             replicates=replicates,
             seed=seed,
-            progress=report,
+            progress=imputing,
         )
         write_filled(table, filled, out)
         decidable = not table.demand_only and table.costs is not None
-        few, _ = judged_rows(table, EVALUATED_ROWS, seed)
+        few, _ = evaluated_part(table, EVALUATED_ROWS, seed)
         earned = earned_profit(few, seed) if decidable else None
-        facts = summary(table, filled, earned, stockout_loss(table, seed=seed))
-    if as_json:
-        print_json(facts)
-    else:
-        print_imputation(str(source), filled, facts, out)
+        facts = summary(table, filled, earned, stockout_loss(table, seed=seed, progress=losing))
+    show(as_json, lambda: facts, lambda: print_imputation(str(log), filled, facts, out))
 
 
 def print_imputation(name: str, filled: "Imputation", facts: dict[str, Any], out: Path) -> None:
-    """Print what stock-outs cost, how much was censored and identified, and where the filled log is."""
+    """Print the cost of stock-outs, censored and identified demand, and the file of the filled log."""
     screen.print(Text(facts["stockout_loss"]["sentence"], style="bold"))
     screen.print()
     by = f"standard errors by bootstrap over {filled.resampled}"

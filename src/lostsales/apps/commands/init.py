@@ -7,8 +7,8 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands.options import Json, Log, Query
-from lostsales.apps.commands.reading import log_source
-from lostsales.apps.console import print_facts, print_json, progress, screen
+from lostsales.apps.commands.reading import rows_source
+from lostsales.apps.console import print_facts, print_json, print_notes, progress, screen
 
 if TYPE_CHECKING:
     from lostsales.data.proposal.propose import Proposal
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def init(
     log: Log,
     out: Annotated[
-        Path | None, typer.Option(help="TOML file to write, beside the table unless given; - prints it.")
+        Path | None, typer.Option(help="TOML file to write, by default next to the table; - prints it.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     query: Query = None,
@@ -27,10 +27,9 @@ def init(
 
     Example: `lostsales init log.parquet --out proposed.toml`
     """
-    from lostsales.data.proposal.propose import propose
-    from lostsales.data.proposal.target import problem_target, write_problem
+    from lostsales.data.proposal.propose import problem_target, propose, write_problem
 
-    source = log_source(log, query)
+    source = rows_source(log, query)
     target = None if out == Path("-") else problem_target(source, out, force)
     with progress("reading the table"):
         proposal = propose(source)
@@ -45,7 +44,7 @@ def init(
 
 
 def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
-    """Print what was found, what is left, and the next command."""
+    """Print the columns found, the open questions, and the next command."""
     from lostsales.data.proposal.draft import PAGE
 
     problem = proposal.problem
@@ -58,8 +57,7 @@ def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
     print_facts(f"{target} was written: a proposal from {proposal.rows_seen:,} of {proposal.rows:,} rows", facts)
     if proposal.left:
         screen.print(Text("Left to do:", style="bold"))
-        for each in proposal.left:
-            screen.print(Text(f"- {each}"), soft_wrap=True)
+        print_notes(proposal.left, soft_wrap=True)
     state = "The table can be read with it." if proposal.is_readable else "The table cannot be read with it yet."
     screen.print(Text(f"{state} Every line has a comment; all keys: {PAGE}"), soft_wrap=True)
     screen.print(Text(f"Next: edit {target}, then lostsales inspect {table}"), soft_wrap=True)

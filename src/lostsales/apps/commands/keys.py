@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.options import Json
-from lostsales.apps.console import print_json, screen
+from lostsales.apps.console import print_json, screen, show
 
 KeyFile = Annotated[Path, typer.Option("--keys", help="The file of keys.")]
 
@@ -21,12 +21,12 @@ keys = typer.Typer(
 @keys.command()
 def create(
     file: KeyFile,
-    name: Annotated[str, typer.Option(help="Whose key it is: decisions are stored under this name.")],
+    name: Annotated[str, typer.Option(help="Name of its owner, under which decisions are stored.")],
     scope: Annotated[
-        list[str] | None, typer.Option(help="What it may do: read, decide or admin; each may do the ones before.")
+        list[str] | None, typer.Option(help="Permission: read, decide or admin; each includes the ones before.")
     ] = None,
     days: Annotated[
-        float | None, typer.Option(min=0.0001, max=36500, help="Days until it expires; 365 unless given.")
+        float | None, typer.Option(min=0.0001, max=36500, help="Days until it expires; by default 365.")
     ] = 365,
     as_json: Json = False,
 ) -> None:
@@ -86,7 +86,8 @@ def revoke(
     from lostsales.apps.service.keys import revoke_key
 
     key = revoke_key(file, name)
-    if as_json:
-        print_json({"revoked": key.id, "name": key.name})
-    else:
-        screen.print(f"Revoked {key.name} ({key.id}).", markup=False, highlight=False)
+    show(
+        as_json,
+        lambda: {"revoked": key.id, "name": key.name},
+        lambda: screen.print(f"Revoked {key.name} ({key.id}).", markup=False, highlight=False),
+    )

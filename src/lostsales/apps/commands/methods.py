@@ -1,6 +1,7 @@
 """`lostsales methods`."""
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -12,11 +13,12 @@ from lostsales.apps.console import print_facts, print_json, screen
 
 if TYPE_CHECKING:
     from lostsales.data.setting_fields import SettingField
+    from lostsales.learn.learner import Learner
 
 
 def methods(
     method: Annotated[
-        str | None, typer.Argument(help="The method whose settings are listed; unless given, all methods are.")
+        str | None, typer.Argument(help="The method whose settings are listed; by default all methods are listed.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -51,6 +53,19 @@ def method_facts(name: str) -> MethodFacts:
 
     learner = LEARNERS.get(name)
     return MethodFacts(name, inspect.cleandoc(learner.__doc__ or "").split("\n\n")[0], setting_fields(learner))
+
+
+def chosen_learner(
+    method: str, config: Path | None, settings: list[str] | None, quick: bool, **given: int | None
+) -> "Learner":
+    """Learner of a method with the settings of --config, --set and other options, the later ones overriding."""
+    from lostsales.data.settings import checked_json, read_toml, with_settings
+    from lostsales.learn.learner import LEARNERS
+
+    keys = with_settings({} if config is None else read_toml(config), settings or (), "rules.multiple=6")
+    keys |= {key: value for key, value in given.items() if value is not None}
+    learner = checked_json(LEARNERS.get(method), keys, f"method {method}")
+    return learner.quick() if quick else learner
 
 
 def print_methods(facts: list[MethodFacts]) -> None:

@@ -7,8 +7,8 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.reading import log_files, log_source, read_sales
-from lostsales.apps.console import plain_table, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.pilot.monitoring import Monitoring
@@ -19,12 +19,11 @@ DRIFT_CODE = 13
 MOST_LINES = 10
 
 
+@reads_log
 def monitor(
     pilot: Annotated[Path, typer.Argument(help="A pilot that `lostsales pilot` wrote.")],
-    log: options.Log,
+    log: LogInput,
     out: Annotated[Path | None, typer.Option(help="Also write a page for a manager (.html).")] = None,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     exit_code: Annotated[
         bool,
         typer.Option(
@@ -34,8 +33,6 @@ def monitor(
         ),
     ] = False,
     seed: options.Seed = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     as_json: options.Json = False,
 ) -> None:
     """Monitor a pilot by an anytime-valid test: the gain so far, whether to stop, and whether the market changed.
@@ -47,19 +44,19 @@ def monitor(
     from lostsales.evaluation.pilot.monitor import monitor as look
     from lostsales.evaluation.pilot.plan import Pilot
 
-    source = log_source(log, query)
     if out is not None:
-        check_page(out, (pilot, *log_files(source, problem)))
+        check_page(out, (pilot, *log.files))
     plan = Pilot.load(pilot)
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="monitor", others=(pilot, out))
+    sales = log.read_decisions("monitor", (pilot, out))
     with progress("estimating lost sales and the gain") as report:
         found = look(plan, sales, seed=seed, progress=report)
     if out is not None:
-        write_monitor_page(found, out, [("pilot", pilot), *(("log", each) for each in log_files(source, problem))])
-    if as_json:
-        print_json(found.to_json() | {"pilot": str(pilot), "page": None if out is None else str(out)})
-    else:
-        print_monitoring(f"{pilot} on {source}", found, out)
+        write_monitor_page(found, out, [("pilot", pilot), *(("log", each) for each in log.files)])
+    show(
+        as_json,
+        lambda: found.to_json() | {"pilot": str(pilot), "page": None if out is None else str(out)},
+        lambda: print_monitoring(f"{pilot} on {log}", found, out),
+    )
     if exit_code:
         code = EXIT_CODES[found.verdict]
         raise typer.Exit(DRIFT_CODE if code == 0 and found.alarms else code)
@@ -71,12 +68,12 @@ def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None
     from lostsales.evaluation.assortment import amount
     from lostsales.evaluation.pilot.monitoring import changes
 
-    table = plain_table(title, "per period and series", "series", "rows", "profit", "cash", "stock-outs")
+    rows = []
     for name, arm in (("new policy", found.new), ("as before", found.before)):
         profit, cash = (amount(each, signed=False) if arm.rows else "-" for each in (arm.profit, arm.cash))
         out_share = f"{arm.stockouts:.1%}" if arm.rows else "-"
-        table.add_row(name, f"{arm.series:,}", f"{arm.rows:,}", profit, cash, out_share)
-    screen.print(table)
+        rows.append((name, f"{arm.series:,}", f"{arm.rows:,}", profit, cash, out_share))
+    print_table(title, ("per period and series", "series", "rows", "profit", "cash", "stock-outs"), rows)
     share = found.gain_share
     relative = "" if share is None else f", {share.value:+.1%} of the profit before"
     gains = {"profit": found.profit, "cash": found.cash}
@@ -92,8 +89,7 @@ def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None
         lines.append(f"missing rows of {len(found.missing) - MOST_LINES:,} more series")
     if found.unknown:
         lines.append(f"not in the pilot and left out: {', '.join(found.unknown[:MOST_LINES])}")
-    for line in (*lines, *found.notes):
-        screen.print(Text(f"- {line}"), soft_wrap=True)
+    print_notes((*lines, *found.notes), soft_wrap=True)
     if page is not None:
         screen.print(f"the page is in {page}", soft_wrap=True)
-    screen.print(Text(f"{found.sentence[0].upper()}{found.sentence[1:]}.", style="bold"), soft_wrap=True)
+    screen.print(Text(sentence(found.sentence), style="bold"), soft_wrap=True)

@@ -24,7 +24,7 @@ Log = Annotated[
 Query = Annotated[str | None, typer.Option("--query", metavar="SQL", help="Selects the rows of a log in a database.")]
 DropBadRows = Annotated[
     bool,
-    typer.Option("--drop-bad-rows", help="Leave out rows that cannot be used; they are written beside the log."),
+    typer.Option("--drop-bad-rows", help="Leave out rows that cannot be used; they are written next to the log."),
 ]
 DroppedRows = Annotated[
     Path | None, typer.Option("--dropped-rows", help="Where --drop-bad-rows writes them (CSV), with the reasons.")
@@ -40,16 +40,16 @@ ScenarioSettings = Annotated[
 ]
 Horizon = Annotated[
     int | None,
-    typer.Option(min=1, max=MOST, help="Horizon in periods; the usual length of a series, at most 100, unless given."),
+    typer.Option(min=1, max=MOST, help="Horizon in periods; by default the usual length of a series, at most 100."),
 ]
 Memory = Annotated[
-    str | None, typer.Option(help="Memory that may be used, such as 4GiB; half of the machine's unless given.")
+    str | None, typer.Option(help="Memory that may be used, such as 4GiB; by default half of the machine's.")
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Threads; one per core, at most four, unless given.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Threads; by default one per core, at most four.")]
 Rows = Annotated[int | None, typer.Option(min=1, help="Maximum number of rows of a large log to evaluate on.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A fast first estimate: fewer rows, folds and draws.")]
 Estimators = Annotated[
-    list[str] | None, typer.Option("--estimator", help="Estimator (model, fqe or dr), repeatable; all unless given.")
+    list[str] | None, typer.Option("--estimator", help="Estimator (model, fqe or dr), repeatable; by default all.")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same result.")]
 Method = Annotated[str, typer.Option(help="The method; `lostsales methods` lists them.")]

@@ -7,8 +7,8 @@ import typer
 from rich.text import Text
 
 from lostsales.apps.commands import options
-from lostsales.apps.commands.reading import log_files, log_source, read_sales
-from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+from lostsales.apps.commands.reading import LogInput, reads_log
+from lostsales.apps.console import print_facts, print_notes, print_table, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.pilot.plan import Pilot
@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 MOST_SERIES = 20  # whose part in the schedule is shown
 
 
+@reads_log
 def pilot(
-    log: options.Log,
+    log: LogInput,
     policy: Annotated[Path, typer.Option(help="The new policy, as fit saved it.")],
     out: Annotated[Path, typer.Option(help="The pilot to write (JSON), for monitor.")],
     schedule: Annotated[
-        Path | None, typer.Option(help="The schedule to write (.csv or .parquet); PILOT.schedule.csv unless given.")
+        Path | None, typer.Option(help="The schedule to write (.csv or .parquet); by default PILOT.schedule.csv.")
     ] = None,
-    problem: options.ProblemFile = None,
-    query: options.Query = None,
     gain: Annotated[float, typer.Option(help="The gain to detect, as a share of the past profit.")] = 0.05,
     periods: Annotated[
         int | None,
         typer.Option(
-            min=1, max=options.MOST, help="Length of the pilot in periods; as long as the power requires unless given."
+            min=1, max=options.MOST, help="Length of the pilot in periods; by default as long as the power requires."
         ),
     ] = None,
     design: Annotated[
@@ -41,13 +40,11 @@ def pilot(
         typer.Option(
             min=0,
             max=options.MOST,
-            help="Periods after a change of policy that are left out; from stock and autocorrelation unless given.",
+            help="Periods after a change of policy that are left out; by default from stock and autocorrelation.",
         ),
     ] = None,
     power: Annotated[float, typer.Option(help="Power: the probability of detecting the gain.")] = 0.8,
     seed: options.Seed = 0,
-    drop_bad_rows: options.DropBadRows = False,
-    dropped_rows: options.DroppedRows = None,
     as_json: options.Json = False,
 ) -> None:
     """Design a pilot: which series or periods use the new policy, and how many weeks it takes to detect a gain.
@@ -60,14 +57,13 @@ def pilot(
     from lostsales.evaluation.pilot.design import pilot as design_pilot
     from lostsales.evaluation.pilot.plan import schedule_beside
 
-    source = log_source(log, query)
-    inputs = (policy, *log_files(source, problem))
+    inputs = (policy, *log.files)
     check_output(out, inputs)
     table = schedule_beside(out) if schedule is None else schedule
     check_table(table, inputs)
     if out.resolve() == table.resolve():
         raise LostSalesError(f"the pilot and its schedule need a file each, but both are {out}")
-    sales = read_sales(source, problem, drop_bad_rows, dropped_rows, verb="pilot", others=(policy, out, table))
+    sales = log.read_decisions("pilot", (policy, out, table))
     with progress("estimating lost sales") as report:
         found = design_pilot(
             sales,
@@ -81,27 +77,27 @@ def pilot(
             progress=report,
         )
     found.save(out, table)
-    if as_json:
-        print_json(found.to_json() | {"pilot": str(out), "schedule": str(table)})
-    else:
-        print_pilot(f"{policy} on {source}", found, out, table)
+    show(
+        as_json,
+        lambda: found.to_json() | {"pilot": str(out), "schedule": str(table)},
+        lambda: print_pilot(f"{policy} on {log}", found, out, table),
+    )
 
 
 def print_pilot(title: str, pilot: "Pilot", path: Path, schedule: Path) -> None:
-    """Print who tries the policy and when, how long gains take, and what to do."""
+    """Print the assignment, the periods that gains take to detect, and the next steps."""
     from lostsales.evaluation.assortment import amount
 
     print_facts(title, _facts(pilot))
-    table = plain_table("Periods needed to detect a gain", "gain", "per period and series", "periods", "weeks")
+    rows = []
     for each in pilot.needed:
         periods = "longer than a pilot may be" if each.periods is None else f"{each.periods:,}"
         weeks = "" if each.weeks is None else f"{each.weeks:.1f}"
         share = "" if each.share is None else f"{each.share:.0%}" if each.share >= 0.01 else f"{each.share:.1%}"
-        table.add_row(share, amount(each.gain), periods, weeks)
-    screen.print(table)
+        rows.append((share, amount(each.gain), periods, weeks))
+    print_table("Periods needed to detect a gain", ("gain", "per period and series", "periods", "weeks"), rows)
     screen.print(_who(pilot))
-    for note in pilot.notes:
-        screen.print(Text(f"- {note}"))
+    print_notes(pilot.notes)
     screen.print(Text(f"The pilot is in {path}, its schedule in {schedule}"), soft_wrap=True)
     last = pilot.clock.name(pilot.periods - 1)
     line = (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import Json, PolicyFile
-from lostsales.apps.commands.reading import log_source
-from lostsales.apps.console import print_json, screen
+from lostsales.apps.commands.reading import rows_source
+from lostsales.apps.console import screen, show
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def recommend(
     ] = None,
     table: Annotated[str, typer.Option(help="The table of a database that --out writes to.")] = "lostsales_decisions",
     run: Annotated[
-        str | None, typer.Option(help="Name of the run in that table; derived from the decisions unless given.")
+        str | None, typer.Option(help="Name of the run in that table; by default derived from the decisions.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -48,13 +48,13 @@ def recommend(
     Example: `lostsales recommend policy --recent recent.csv --today today.csv`
     """
     from lostsales.data.databases.address import DatabaseAddress, is_address
-    from lostsales.data.reading.paths import files_of
+    from lostsales.data.reading.table import files_of
     from lostsales.data.writing import check_table
     from lostsales.policy.file_format import load
     from lostsales.policy.recommendation import recommendation
 
-    open_rows = log_source(today, today_query)
-    closed_rows = None if recent is None else log_source(recent, recent_query)
+    open_rows = rows_source(today, today_query)
+    closed_rows = None if recent is None else rows_source(recent, recent_query)
     database = DatabaseAddress.of(out) if out is not None and is_address(out) else None
     file = Path(out) if out is not None and database is None else None
     if file is not None:
@@ -64,10 +64,13 @@ def recommend(
     if file is not None:
         write_result(found, file)
     added = None if database is None else _stored(found, policy, database, table, run)
-    if as_json:
-        print_json({"recommendations": json_rows(found)} | ({} if added is None else {"rows_added": added}))
-    else:
-        print_recommendation(f"Today by {policy}", found, file if database is None else f"{table} of {database}")
+    show(
+        as_json,
+        lambda: {"recommendations": json_rows(found)} | ({} if added is None else {"rows_added": added}),
+        lambda: print_recommendation(
+            f"Today by {policy}", found, file if database is None else f"{table} of {database}"
+        ),
+    )
 
 
 def _stored(found: "Recommendation", policy: Path, database: "DatabaseAddress", table: str, run: str | None) -> int:
@@ -83,7 +86,7 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
 
     from lostsales.apps.figures_shown import exact, percentages, rounded, tenths
 
-    shown = {  # beside price and order, where the policy gives them
+    shown = {  # next to price and order, if the policy gives them
         "expected_demand": rounded,
         "stockout_chance": percentages,
         "periods_of_cover": tenths,
@@ -98,8 +101,8 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
     figures = {names.price: exact(columns[names.price], prices), names.order: exact(columns[names.order])}
     free = columns.keys() - found.keys - {names.price, names.order}
     figures |= {
-        _said(name): show(columns[name])
-        for name, show in shown.items()
+        _said(name): text(columns[name])
+        for name, text in shown.items()
         if name in free and not np.isnan(columns[name]).all() and (name != "depth" or columns[name].any())
     }
     print_wide(
@@ -115,5 +118,5 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
 
 
 def _said(column: str) -> str:
-    """A column's name in words."""
+    """Name of a column in words."""
     return column.replace("_", " ")

@@ -18,20 +18,22 @@ def serve(
         Path, typer.Argument(help="A saved policy, a folder of them (its versions), or the store of a fleet.")
     ],
     log: Annotated[
-        Path | None, typer.Option(help="The sales log; log.parquet or log.csv beside the policy unless given.")
+        Path | None, typer.Option(help="The sales log; by default log.parquet or log.csv next to the policy.")
     ] = None,
     today: Annotated[
         Path | None,
         typer.Option(
-            help="Today's open rows; today.parquet or today.csv beside the policy, else the period after the log."
+            help="Today's rows; by default today.parquet or today.csv next to the policy, else rows after the log."
         ),
     ] = None,
-    problem: Annotated[Path | None, typer.Option(help="TOML of the log; the one beside it unless given.")] = None,
+    problem: Annotated[
+        Path | None, typer.Option(help="Problem file of the log (TOML); by default the one next to it.")
+    ] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on; beyond this machine only with keys.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = None,
     keys: Annotated[Path | None, typer.Option(help="File of keys, written by `lostsales keys create`.")] = None,
     decisions: Annotated[
-        str | None, typer.Option(help="postgresql://... or FILE.db; decisions.db beside the policy unless given.")
+        str | None, typer.Option(help="postgresql://... or FILE.db; by default decisions.db next to the policy.")
     ] = None,
     behind_tls: Annotated[
         bool, typer.Option("--behind-tls", help="Behind a TLS proxy: cookies are secure, browsers use https only.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import MOST_EPISODES, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
-from lostsales.apps.console import print_facts, print_json, progress
+from lostsales.apps.console import print_facts, progress, show
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same bytes.")] = 0,
     settings: ScenarioSettings = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the log (.parquet or .csv), with its problem file beside it.")
+        Path | None, typer.Option(help="Write the log (.parquet or .csv), with its problem file next to it.")
     ] = None,
     truth: Annotated[Path | None, typer.Option(help="Write the true demand and profit of every row.")] = None,
     as_json: Json = False,
@@ -61,16 +61,17 @@ def simulate(
                 write_tables(hidden_table)
             else:
                 write_log_with(log, out, hidden_table)
-    if as_json:
-        print_json(asdict(summary))
-    else:
-        print_simulation(f"{scenario} under {policy}", summary, shop.horizon, out, truth)
+    show(
+        as_json,
+        lambda: asdict(summary),
+        lambda: print_simulation(f"{scenario} under {policy}", summary, shop.horizon, out, truth),
+    )
 
 
 def print_simulation(
     title: str, summary: "SimulationSummary", horizon: int, out: Path | None, truth: Path | None
 ) -> None:
-    """Print what the policy earned, how often stock ran out, and where the files are."""
+    """Print the profit of the policy, the share of stock-outs, and the files."""
     depths = list(summary.depth_share.items())
     shown = [f"{depth}: {share:.1%}" for depth, share in depths[:MOST_DEPTHS]]
     shown += ["..."] if len(depths) > MOST_DEPTHS else []

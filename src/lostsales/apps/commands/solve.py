@@ -27,11 +27,9 @@ def solve(
     ],
     out: Annotated[Path, typer.Option(help="Where to write the policy, for `simulate --policy`.")],
     discount: Annotated[
-        float | None, typer.Option(help="Discount factor; the scenario's unless given, 1 with --horizon.")
+        float | None, typer.Option(help="Discount factor; by default that of the scenario, with --horizon 1.")
     ] = None,
-    horizon: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Periods to plan; infinite unless given.")
-    ] = None,
+    horizon: Annotated[int | None, typer.Option(min=1, max=MOST, help="Periods to plan; by default infinite.")] = None,
     criterion: Annotated[
         Literal["discounted", "average"],
         typer.Option(help="Maximise the discounted sum of profits, or the average profit per period."),

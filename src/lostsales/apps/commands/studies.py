@@ -1,14 +1,12 @@
 """The studies of `lostsales calibrate`: each is run, resumed from its journal, and printed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
-from lostsales.apps.console import plain_table, print_facts, print_json, progress, screen
+from lostsales.apps.console import print_facts, print_notes, print_table, progress, screen, show
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.lab.studies.coverage import Coverage, Study, coverage, run_study
@@ -38,6 +36,10 @@ class StudyRun:
             resumes = f"the same command resumes from {self.journal}"
             raise LostSalesError(f"stopped; {resumes if self.journal else 'with --out it could be resumed'}") from None
 
+    def show(self, figures: dict[str, Any], text: Callable[[], None]) -> None:
+        """Print the figures of the study as JSON, or the text for people."""
+        show(self.as_json, lambda: {"scenario": self.scenario} | figures, text)
+
 
 def study_intervals(study: Study, run: StudyRun) -> None:
     """Run a study of how often intervals cover the truth."""
@@ -45,22 +47,20 @@ def study_intervals(study: Study, run: StudyRun) -> None:
         truth = study.truth()
         done = run_study(study, run.journal, run.workers, report)
     rows = coverage(study, done, truth)
-    if run.as_json:
-        table = [asdict(each) | {"enough": each.enough} for each in rows]
-        print_json({"scenario": run.scenario, "truth": truth[0], "behaviour": truth[1], "coverage": table})
-    else:
-        earned = f"true profit {truth[0]:.2f} per period, {study.behaviour} earns {truth[1]:.2f}"
-        print_coverage(f"{study.policy} in {run.scenario}: {earned}", rows)
+    table = [asdict(each) | {"enough": each.enough} for each in rows]
+    earned = f"true profit {truth[0]:.2f} per period, {study.behaviour} earns {truth[1]:.2f}"
+    run.show(
+        {"truth": truth[0], "behaviour": truth[1], "coverage": table},
+        lambda: print_coverage(f"{study.policy} in {run.scenario}: {earned}", rows),
+    )
 
 
 def study_pilots(study: PilotStudy, run: StudyRun) -> None:
     """Type I error and power of pilots, and their alarms."""
     with run.progress("simulating pilots") as report:
         found, _ = run_pilot_study(study, run.journal, run.workers, report)
-    if run.as_json:
-        print_json({"scenario": run.scenario, "series": study.series, **asdict(found)})
-    else:
-        print_pilot_study(f"{study.new} against {study.before} in {run.scenario}, {study.series} series", found)
+    title = f"{study.new} against {study.before} in {run.scenario}, {study.series} series"
+    run.show({"series": study.series, **asdict(found)}, lambda: print_pilot_study(title, found))
 
 
 def study_promises(study: PromiseStudy, run: StudyRun) -> None:
@@ -68,10 +68,8 @@ def study_promises(study: PromiseStudy, run: StudyRun) -> None:
     with run.progress("comparing on logs") as report:
         outcomes = run_promise_study(study, run.journal, run.workers, report)
     table = PromiseTable.of(outcomes)
-    if run.as_json:
-        print_json({"scenario": run.scenario, "method": study.method, "series": study.series, **asdict(table)})
-    else:
-        print_promise(f"{study.method} in {run.scenario}, logs of {study.series} series by its manager", table)
+    title = f"{study.method} in {run.scenario}, logs of {study.series} series by its manager"
+    run.show({"method": study.method, "series": study.series, **asdict(table)}, lambda: print_promise(title, table))
 
 
 def study_managers(study: ManagerStudy, run: StudyRun) -> None:
@@ -79,39 +77,34 @@ def study_managers(study: ManagerStudy, run: StudyRun) -> None:
     with run.progress("learning from logs") as report:
         outcomes = run_manager_study(study, run.journal, run.workers, report)
     rows, earned = manager_table(study, outcomes), outcomes[0].manager
-    if run.as_json:
-        figures = [asdict(each) for each in rows]
-        print_json({"scenario": run.scenario, "series": study.series, "manager": earned, "methods": figures})
-    else:
-        print_manager_study(
-            f"{run.scenario}, logs of {study.series} series by its manager, who earns {earned:.2f}", rows
-        )
+    title = f"{run.scenario}, logs of {study.series} series by its manager, who earns {earned:.2f}"
+    figures = {"series": study.series, "manager": earned, "methods": [asdict(each) for each in rows]}
+    run.show(figures, lambda: print_manager_study(title, rows))
 
 
 def print_coverage(title: str, rows: list[Coverage]) -> None:
     """Coverage by size of the log and estimator, and a line on each that covers too seldom."""
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, header_style="cyan")
-    for name in ("series", "estimator", "scored", "covers", "covers gain", "mean error", "width"):
-        table.add_column(name, justify="left" if name == "estimator" else "right")
-    notes = []
+    head = ("series", "estimator", "scored", "covers", "covers gain", "mean error", "width")
+    lines, notes = [], []
     for each in rows:
         figures = [f"{each.covers:.1%}", f"{each.covers_gain:.1%}", f"{each.error:+.2f} ± {2 * each.error_se:.2f}"]
         figures = [*figures, f"{each.width:.2f}"] if each.scored else ["-"] * 4
-        table.add_row(str(each.series), each.estimator, f"{each.scored:.0%}", *figures)
+        lines.append((str(each.series), each.estimator, f"{each.scored:.0%}", *figures))
         if each.errs:
             notes.append(f"{each.estimator} from {each.series} series has too low a coverage: it errs {each.errs}")
         elif not each.scored:
             notes.append(f"{each.estimator} from {each.series} series refuses every log")
-    screen.print(table)
-    for line in notes or ["No coverage is too low."]:
-        screen.print(Text(f"- {line}" if notes else line))
+    print_table(title, head, lines, words=("estimator",))
+    print_notes(notes)
+    if not notes:
+        screen.print("No coverage is too low.")
 
 
 def print_manager_study(title: str, rows: list[MethodTable]) -> None:
     """Profit of each method, from how many logs it is at least the manager's, and how far its stock rises."""
-    table = plain_table(title, "method", "logs", "profit", "gain", "worst", "above", "above - s.e.", "most stock")
-    for each in rows:
-        table.add_row(
+    head = ("method", "logs", "profit", "gain", "worst", "above", "above - s.e.", "most stock")
+    lines = (
+        (
             each.method,
             f"{each.logs:,}",
             f"{each.profit:.2f} ({each.profit_error:.2f})",
@@ -121,14 +114,15 @@ def print_manager_study(title: str, rows: list[MethodTable]) -> None:
             f"{each.above_less_error:.0%}",
             f"{each.stock_ratio:.2f} of the log's",
         )
-    screen.print(table)
+        for each in rows
+    )
+    print_table(title, head, lines)
 
 
 def print_pilot_study(title: str, found: PilotFigures) -> None:
-    """Print what was found beside what was wanted."""
-    table = plain_table(title, "", "found", "wanted")
+    """Print error rates, power and alarms next to their targets."""
     gain = found.true_gain / abs(found.true_profit)
-    for name, value, wanted in (
+    lines = (
         ("type I error: pilots without effect that were stopped", f"{found.false_stops:.1%}", "at most 5 %"),
         ("- for harm, for success", f"{found.false_harm:.1%}, {found.false_success:.1%}", ""),
         (f"power: gain of {gain:.1%} detected by the planned end", f"{found.found:.1%}", f"{found.promised:.0%}"),
@@ -136,9 +130,8 @@ def print_pilot_study(title: str, found: PilotFigures) -> None:
         ("median periods from a shift of demand to an alarm", f"{found.delay:.0f}", "at most 8"),
         ("false alarms in 200 periods", f"{found.false_alarms:.2f}", "at most 1"),
         ("pilots of each kind", f"{found.pilots:,}", ""),
-    ):
-        table.add_row(name, value, wanted)
-    screen.print(table)
+    )
+    print_table(title, ("", "found", "wanted"), lines)
 
 
 def print_promise(title: str, found: PromiseTable) -> None:

@@ -7,14 +7,14 @@ run again.
 
 import logging
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
-from lostsales.data.worker_processes import worker_pool
+from lostsales.data.parallel import worker_pool
 from lostsales.errors import LostSalesError, SettingError
 
 AHEAD = 2  # submitted tasks per worker: one that runs, one that waits
@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 class Engine(Protocol):
     """Executor of tasks, each once, in any order."""
 
-    def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Generator[Result]:
         """Results in order of completion; tasks are taken as workers become free."""
         ...
 
@@ -40,7 +40,7 @@ class Processes:
 
     workers: int
 
-    def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Generator[Result]:
         """Run tasks; a worker that dies is replaced, and its tasks are run again."""
         if self.workers == 1:
             yield from map(work, tasks)
@@ -81,7 +81,7 @@ class Ray:
 
     address: str
 
-    def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    def run(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Generator[Result]:
         """Run tasks on one core each; those of a lost node are run again on another."""
         ray = _import_ray()
         own = not ray.is_initialized()
@@ -105,7 +105,7 @@ class Ray:
             if own:
                 ray.shutdown()
 
-    def _run(self, ray: Any, remote: Any, tasks: Iterable[Task]) -> Iterator[Any]:
+    def _run(self, ray: Any, remote: Any, tasks: Iterable[Task]) -> Generator[Any]:
         waiting, running = iter(tasks), list[Any]()
         while True:
             # Nodes come and go, so the number of cores is queried each time.

@@ -1,19 +1,16 @@
 """Learning a fleet: partition the rows once, learn every shard that is not finished, and switch to the new version."""
 
 import shutil
-from collections.abc import Generator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
 from lostsales.apps.fleet.engine import Engine, Processes
-from lostsales.apps.fleet.fit_shard import FitTask, FittedShard, fit_shard
-from lostsales.apps.fleet.query_source import source_of
-from lostsales.apps.fleet.shard_log import ShardRows
+from lostsales.apps.fleet.shard_tasks import FittedShard, fit_shard, run_on_shards
 from lostsales.apps.fleet.sharding import partition
-from lostsales.apps.fleet.source import FleetSource
+from lostsales.apps.fleet.source import FleetSource, source_of
 from lostsales.apps.fleet.store import (
     FORMAT,
     IDENTITY,
@@ -30,8 +27,8 @@ from lostsales.data.output_files import check_utf8
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import connect
+from lostsales.data.reading.files import open_query, parquet_rows
 from lostsales.data.reading.gate import check_columns, read_good_series
-from lostsales.data.reading.opening import open_query, parquet_rows
 from lostsales.errors import LogError, LostSalesError, SettingError
 from lostsales.learn.fit import DEFAULT, learner_of
 from lostsales.learn.learner import Learner
@@ -231,33 +228,18 @@ def _check_sample(files: tuple[Path, ...], problem: Problem, name: str) -> None:
 
 
 def _learn_shards(version: Version, engine: Engine, progress: Progress | None) -> None:
-    entries = {shard: entry for shard, entry in version.entries().items() if version.is_whole(entry)}
-    manifest, done = version.manifest, sum(entry.products for entry in entries.values())
-    report = progress or (lambda _done, _total: None)
-    report(done, manifest.products)
-    with closing(_fitted(version, engine, [shard for shard in version.shards if shard not in entries])) as results:
-        for result in results:
-            entry = result.entry
-            if result.policy is not None:
-                write_bytes(result.policy, version.policy_path(entry.shard))
-            version.ledger.add(entry.shard, entry.model_dump(mode="json"))
-            entries[entry.shard] = entry
-            done += entry.products
-            report(done, manifest.products)
+    whole = {shard: entry for shard, entry in version.entries().items() if version.is_whole(entry)}
+
+    def finish(result: FittedShard) -> tuple[int, Entry]:
+        entry = result.entry
+        if result.policy is not None:
+            write_bytes(result.policy, version.policy_path(entry.shard))
+        version.ledger.add(entry.shard, entry.model_dump(mode="json"))
+        return entry.shard, entry
+
+    entries = run_on_shards(version, fit_shard, whole, finish, version.shards, engine, progress)
     if not version.is_finished:
         _finish(version, entries)
-
-
-def _fitted(version: Version, engine: Engine, shards: list[int]) -> Generator[FittedShard]:
-    manifest = version.manifest
-    tasks = (FitTask(shard_rows(version, shard), manifest.method, manifest.settings) for shard in shards)
-    yield from engine.run(fit_shard, tasks)
-
-
-def shard_rows(version: Version, shard: int) -> ShardRows:
-    """Rows of a shard for a task."""
-    manifest = version.manifest
-    return ShardRows(shard, version.rows_of(shard), manifest.problem, manifest.least_rows, manifest.drop_bad_rows)
 
 
 def _finish(version: Version, entries: dict[int, Entry]) -> None:
@@ -265,7 +247,7 @@ def _finish(version: Version, entries: dict[int, Entry]) -> None:
     if not any(entry.learned for entry in entries.values()):
         reason = next(failure.reason for entry in entries.values() for failure in entry.failures)
         raise LostSalesError(f"no product could be fitted; the first one: {reason}")
-    write_failures(version, dict(sorted(entries.items())))
+    write_failures(version, entries)
     checksums = {f"{shard:05}": entries[shard].sha256 for shard in version.shards}
     learned = sum(entry.learned for entry in entries.values())
     failed = sum(len(entry.failures) for entry in entries.values())

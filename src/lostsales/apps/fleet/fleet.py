@@ -13,13 +13,9 @@ import numpy as np
 from lostsales.apps.fleet.store import Entry, Store, Version, checked_bytes, policy_shard
 from lostsales.data.labels import texts_of
 from lostsales.data.problem import Problem
-from lostsales.data.reading.cells import connect, fetched
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.files import execute
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.opening import parquet_rows
 from lostsales.data.reading.table import SomeRows, Table, open_table
-from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.file_format import load
@@ -73,14 +69,10 @@ class Fleet:
         """Problem of all products."""
         return self.version.problem
 
-    @cached_property
+    @property
     def products(self) -> dict[str, Array]:
         """Table of products: `series`, the attributes of `--by` as `by_...`, `shard` and `rows`."""
-        path = self.version.folder / "products.parquet"
-        with connect() as connection:
-            sql = parquet_rows((path,))
-            names = [name for name, *_ in execute(connection, str(path), f"DESCRIBE FROM {sql}").fetchall()]
-            return {name: fetched(connection, f"SELECT {identifier(name)} AS c FROM {sql}") for name in names}
+        return self.version.products
 
     @cached_property
     def entries(self) -> dict[int, Entry]:
@@ -101,8 +93,8 @@ class Fleet:
         return found
 
     @cached_property
-    def _policy_shard(self) -> dict[int, int]:
-        """Shard whose policy decides for each shard."""
+    def policy_shard(self) -> dict[int, int]:
+        """Shard whose policy decides for each shard: itself, else the nearest one that has a policy."""
         found = {shard: policy_shard(self.entries, shard) for shard in self.version.shards}
         return {shard: own for shard, own in found.items() if own is not None}
 
@@ -123,7 +115,7 @@ class Fleet:
         unknown = np.flatnonzero(shard_of < 0)
         if len(unknown):
             shard_of[unknown] = self._shards_by_attributes(SomeRows(table, unknown))
-        own = np.array([self._policy_shard[shard] for shard in self.version.shards])
+        own = np.array([self.policy_shard[shard] for shard in self.version.shards])
         return np.asarray(own[shard_of])
 
     def _shards_by_attributes(self, table: Table) -> list[int]:

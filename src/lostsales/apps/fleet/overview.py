@@ -1,6 +1,7 @@
 """Overview of a fleet from the results of its shards: audit, and gains of its policies by group and product."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +19,8 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import Advice, Concern, advice
 from lostsales.evaluation.results import plain
 
+ShardResult = tuple[int, dict[str, Any]]  # number of the shard, and its result for JSON
+Results = dict[int, dict[str, Any]]
 ALL = "all products"
 MOST_DOUBTFUL = 0.1  # share of shards with the same doubt that may be false alarms
 LEAST_SHARDS = 4  # drawn at least, as two say little about the others
@@ -76,14 +79,14 @@ def _gain_json(found: FleetGain) -> dict[str, Any]:
 
 def audit_fleet(fleet: Fleet, engine: Engine, progress: Progress | None = None) -> FleetAudit:
     """Audit every shard that has not been audited yet, and summarise."""
-    version = fleet.version
-    found = run_on_shards(version, audit_shard, _ledger(version, "audit"), version.shards, engine, progress)
-    return _audit(fleet, found)
+    done, finish = _ledger(fleet.version, "audit")
+    shards = fleet.version.shards
+    return _audit(fleet, run_on_shards(fleet.version, audit_shard, done, finish, shards, engine, progress))
 
 
 def known_audit(fleet: Fleet) -> FleetAudit | None:
     """Audit of the fleet, None if it is not complete yet."""
-    found = _results(fleet.version, "audit")
+    found = _ledger(fleet.version, "audit")[0]
     return _audit(fleet, found) if len(found) == len(fleet.version.shards) else None
 
 
@@ -116,14 +119,14 @@ def compare_fleet(
     """
     version = fleet.version
     shards = _drawn(version, products, seed)
-    ledger = _ledger(version, _compared(quick, seed))
-    found = run_on_shards(version, compare_shard, ledger, shards, engine, progress, quick=quick, seed=seed)
+    done, finish = _ledger(version, _compared(quick, seed))
+    found = run_on_shards(version, compare_shard, done, finish, shards, engine, progress, quick=quick, seed=seed)
     return _comparison(fleet, found)
 
 
 def known_comparison(fleet: Fleet, quick: bool = False, seed: int = 0) -> FleetComparison | None:
     """Comparison of the shards evaluated so far, None if there are none."""
-    found = _results(fleet.version, _compared(quick, seed))
+    found = _ledger(fleet.version, _compared(quick, seed))[0]
     return _comparison(fleet, found) if found else None
 
 
@@ -131,21 +134,23 @@ def _compared(quick: bool, seed: int) -> str:
     return f"compare{'-quick' if quick else ''}-seed{seed}"
 
 
-def _ledger(version: Version, name: str) -> JournalFolder:
-    return JournalFolder(version.folder / name)
+def _ledger(version: Version, name: str) -> tuple[Results, Callable[[ShardResult], ShardResult]]:
+    """Results of finished shards, and a function that adds one."""
+    ledger = JournalFolder(version.folder / name)
 
+    def finish(result: ShardResult) -> ShardResult:
+        ledger.add(*result)
+        return result
 
-def _results(version: Version, name: str) -> dict[int, dict[str, Any]]:
-    ledger = _ledger(version, name)
-    return {shard: found for shard in ledger.numbers() if (found := ledger.read(shard)) is not None}
+    return {shard: found for shard in ledger.numbers() if (found := ledger.read(shard)) is not None}, finish
 
 
 def _drawn(version: Version, products: int | None, seed: int) -> list[int]:
-    entries = version.entries()
+    products_by_shard = version.products_by_shard()
     order = np.random.default_rng(seed).permutation(len(version.shards)).tolist()
     if products is None:
         return sorted(order)
-    counts = np.cumsum([entries[shard].products for shard in order])
+    counts = np.cumsum([products_by_shard[shard] for shard in order])
     enough = max(int(np.searchsorted(counts, products)) + 1, LEAST_SHARDS)
     return sorted(order[:enough])
 
@@ -220,7 +225,7 @@ def _by_group(fleet: Fleet, gains: dict[int, ShardGain], group_of: dict[str, str
         shard: " and ".join(sorted(groups)[:3]) + (" ..." if len(groups) > 3 else "")
         for shard, groups in members.items()
     }
-    size = np.bincount(fleet.products["shard"]).tolist()
+    size = fleet.version.products_by_shard()
     found: dict[str, FleetGain] = {}
     for name in sorted(set(label.values())):
         own = [shard for shard, each in label.items() if each == name]

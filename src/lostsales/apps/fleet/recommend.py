@@ -13,11 +13,9 @@ from lostsales.apps.fleet.fleet import Fleet, in_order
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import connect, fetched
-from lostsales.data.reading.files import FileTable, execute
-from lostsales.data.reading.opening import open_files, open_query, parquet_rows
-from lostsales.data.reading.paths import files_of
-from lostsales.data.reading.text import quoted
-from lostsales.data.sql_names import identifier
+from lostsales.data.reading.files import FileTable, execute, open_files, open_query, parquet_rows
+from lostsales.data.reading.table import files_of
+from lostsales.data.sql_names import identifier, quoted
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.recommendation import Recommendation, recommendation
 from lostsales.types import Ints

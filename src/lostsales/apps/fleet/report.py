@@ -7,7 +7,7 @@ from typing import Any
 from lostsales.apps.figures_shown import number
 from lostsales.apps.fleet.fleet import Fleet
 from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
-from lostsales.data.output_files import replacing
+from lostsales.apps.report.html import write_page
 from lostsales.evaluation.interval import Interval
 
 MOST_GROUPS, MOST_PRODUCTS, MOST_LINES = 40, 25, 12  # rows of the tables: the page does not grow with the fleet
@@ -15,14 +15,12 @@ MOST_GROUPS, MOST_PRODUCTS, MOST_LINES = 40, 25, 12  # rows of the tables: the p
 
 def write_report(fleet: Fleet, audit: FleetAudit, comparison: FleetComparison | None, path: Path, command: str) -> None:
     """Write the page, which needs no other file; its size does not grow with the number of products."""
-    from jinja2 import Environment, PackageLoader
-
-    page = Environment(
-        loader=PackageLoader("lostsales.apps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    page.filters |= {"money": _money, "range": _range}
     currency = fleet.problem.format.currency
-    text = page.get_template("fleet.html").render(
+    gains = [] if comparison is None else [each for each in comparison.products if each["gain"]]
+    write_page(
+        "fleet.html",
+        {"money": _money, "range": _range},
+        path,
         version=fleet.name,
         manifest=fleet.version.manifest,
         audit=audit,
@@ -31,16 +29,12 @@ def write_report(fleet: Fleet, audit: FleetAudit, comparison: FleetComparison | 
         currency=currency or "",
         groups=_groups(audit, comparison),
         most_groups=MOST_GROUPS,
-        best=[] if comparison is None else [each for each in comparison.products if each["gain"]][:MOST_PRODUCTS],
-        worst=[]
-        if comparison is None
-        else [each for each in comparison.products if each["gain"]][::-1][:MOST_PRODUCTS],
+        best=gains[:MOST_PRODUCTS],
+        worst=gains[::-1][:MOST_PRODUCTS],
         flags=_flags(audit),
         most_lines=MOST_LINES,
         command=command,
     )
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _groups(audit: FleetAudit, comparison: FleetComparison | None) -> list[dict[str, Any]]:

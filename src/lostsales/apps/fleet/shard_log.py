@@ -10,9 +10,9 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.columns import ColumnReader
+from lostsales.data.reading.files import open_files
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.gate import read_good_series
-from lostsales.data.reading.opening import open_files
 from lostsales.data.settings import checked
 from lostsales.data.sublogs import series_of
 from lostsales.errors import LogError

@@ -17,11 +17,9 @@ from lostsales.data.output_files import check_utf8
 from lostsales.data.problem import Problem
 from lostsales.data.reading.cells import connect, fetched
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.files import execute
+from lostsales.data.reading.files import execute, open_query, parquet_rows
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.opening import open_query, parquet_rows
-from lostsales.data.reading.text import quoted
-from lostsales.data.sql_names import identifier
+from lostsales.data.sql_names import identifier, quoted
 from lostsales.data.writing import failed_write
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Array, Ints

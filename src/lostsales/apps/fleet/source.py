@@ -1,47 +1,19 @@
-"""Sources of the rows of a fleet, all read as Parquet files."""
+"""Sources of the rows of a fleet, all read as Parquet files and never held in memory as a whole."""
 
 from dataclasses import dataclass
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+from lostsales.data.databases.query import DatabaseQuery, sales_source
 from lostsales.data.output_files import replacing
 from lostsales.data.reading.cells import connect
-from lostsales.data.reading.files import execute
-from lostsales.data.reading.opening import open_files, parquet_kinds
-from lostsales.data.reading.paths import files_of, is_parquet, problem_beside
-from lostsales.data.reading.text import quoted
-from lostsales.data.sql_names import identifier
+from lostsales.data.reading.files import execute, is_parquet, open_files, parquet_kinds
+from lostsales.data.reading.table import files_of, problem_beside
+from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
 
 FETCHED = "fetched.parquet"
-
-
-class FleetSource(Protocol):
-    """Rows of all products, never all in memory."""
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        ...
-
-    @property
-    def problem_file(self) -> Path | None:
-        """Problem file that belongs to the source, None if there is none."""
-        ...
-
-    @property
-    def is_fixed(self) -> bool:
-        """True if the same identity means the same rows."""
-        ...
-
-    def identity(self) -> dict[str, Any]:
-        """Identity of the source, for JSON."""
-        ...
-
-    def parquet_files(self, folder: Path) -> tuple[Path, ...]:
-        """Parquet files of all rows; rows from elsewhere are fetched into a folder."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -79,6 +51,52 @@ class FileSource:
             copy = f"COPY (SELECT {named} FROM log) TO {quoted(str(temporary.absolute()))} ({options})"
             execute(table.connection, self.name, copy)
         return (target,)
+
+
+@dataclass(frozen=True)
+class QuerySource:
+    """Query on a database; its rows may change, so that a finished version is never assumed to have them."""
+
+    query: DatabaseQuery
+    is_fixed: bool = False
+
+    @property
+    def name(self) -> str:
+        """Address of the database, without secrets."""
+        return str(self.query)
+
+    @property
+    def problem_file(self) -> Path | None:
+        """Problem file: None, the problem must be given."""
+        return None
+
+    def identity(self) -> dict[str, Any]:
+        """Address and checksum of the query."""
+        return {"database": self.name, "query": sha256(self.query.sql.encode()).hexdigest()}
+
+    def parquet_files(self, folder: Path) -> tuple[Path, ...]:
+        """Fetch the rows into a folder."""
+        import pyarrow.parquet as pq
+
+        target = folder / FETCHED
+        with replacing(target) as temporary, self.query.batches() as batches:
+            first = next(batches, None)
+            if first is None:
+                raise LostSalesError(f"{self.name} must have rows of at least one product, but the query has none")
+            with pq.ParquetWriter(temporary, first.schema) as writer:
+                writer.write_batch(first)
+                for batch in batches:
+                    writer.write_batch(batch)
+        return (target,)
+
+
+FleetSource = FileSource | QuerySource
+
+
+def source_of(source: str | Path, query: str | None = None) -> FleetSource:
+    """Source of a path, or of the address of a database with a query."""
+    found = sales_source(source, query)
+    return QuerySource(found) if isinstance(found, DatabaseQuery) else FileSource(Path(found))
 
 
 def _checksum(path: Path) -> str:

@@ -31,14 +31,19 @@ from typing import IO, Any
 
 import numpy as np
 
+from lostsales.apps.fleet.shard_log import ShardRows
 from lostsales.apps.fleet.sharding import Sharding, rows_file
 from lostsales.data.journal import JournalFolder
 from lostsales.data.json_files import read_json
 from lostsales.data.output_files import replacing
 from lostsales.data.problem import Problem
+from lostsales.data.reading.cells import connect, fetched
+from lostsales.data.reading.files import execute, parquet_rows
 from lostsales.data.settings import StrictSettings, checked, checked_json
+from lostsales.data.sql_names import identifier
 from lostsales.data.writing import write_table
 from lostsales.errors import LostSalesError
+from lostsales.types import Array
 
 FORMAT = 1
 PATIENCE = 1.0  # seconds to wait for the lock, which a status query holds for a moment
@@ -146,9 +151,24 @@ class Version:
         """Ledger of the finished shards."""
         return JournalFolder(self.folder / "ledger")
 
-    def rows_of(self, shard: int) -> bytes:
-        """Rows of a shard, after a check of their checksum."""
-        return checked_bytes(self.rows_path(shard), self.manifest.shard_rows[shard])
+    def shard_rows(self, shard: int) -> ShardRows:
+        """Rows of a shard, after a check of their checksum, with the settings to read them."""
+        manifest = self.manifest
+        rows = checked_bytes(self.rows_path(shard), manifest.shard_rows[shard])
+        return ShardRows(shard, rows, manifest.problem, manifest.least_rows, manifest.drop_bad_rows)
+
+    @cached_property
+    def products(self) -> dict[str, Array]:
+        """Table of products: `series`, the attributes of `--by` as `by_...`, `shard` and `rows`."""
+        path = self.folder / "products.parquet"
+        with connect() as connection:
+            sql = parquet_rows((path,))
+            names = [name for name, *_ in execute(connection, str(path), f"DESCRIBE FROM {sql}").fetchall()]
+            return {name: fetched(connection, f"SELECT {identifier(name)} AS c FROM {sql}") for name in names}
+
+    def products_by_shard(self) -> list[int]:
+        """Number of products of each shard."""
+        return list(np.bincount(self.products["shard"], minlength=len(self.shards)).tolist())
 
     def entry(self, shard: int) -> Entry | None:
         """Entry of a shard in the ledger; None if it is not finished."""

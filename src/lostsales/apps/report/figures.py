@@ -89,7 +89,7 @@ def draw_bars(
 
 
 def draw_shift(shift: DistributionChange, unit: str, width: float) -> Markup:
-    """How often each price, or order, is chosen: now and by the policy."""
+    """Frequency of each price, or order: now and by the policy."""
     bars = {"now": shift.now, "policy": shift.then}
     return draw_bars(shift.labels, bars, f"{shift.what} ({unit})", "share of the rows", width, percent=True)
 
@@ -176,7 +176,7 @@ def _shade(what: str, value: float, scale: Floats) -> tuple[str, bool]:
 
 
 def draw_fit(shares: Floats, width: float) -> Markup:
-    """Where what happened lay among what the demand model held possible: a tenth in every tenth where it is right."""
+    """Calibration of the demand model: a tenth of the observed demands in every tenth of its distribution."""
     names = [str(place) for place in range(1, len(shares) + 1)]
     return draw_bars(names, {"now": shares}, "predicted probability, in tenths", "share of the rows", width, True)
 

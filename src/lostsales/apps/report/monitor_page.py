@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
+from lostsales.apps.console import sentence
 from lostsales.apps.gains import bounds_text
+from lostsales.apps.report.html import write_page
 from lostsales.apps.report.svg import LETTER, Frame, path, ticks
-from lostsales.data.output_files import replacing
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.pilot.monitoring import GainSequence, Monitoring, changes
 
@@ -26,19 +27,16 @@ TITLES = {
 
 def write_monitor_page(found: Monitoring, out: Path, files: list[tuple[str, Path]]) -> None:
     """Write the page, which takes its place only when it is whole."""
-    from jinja2 import Environment, PackageLoader
-
-    page = Environment(
-        loader=PackageLoader("lostsales.apps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    page.filters |= {"money": lambda value: "-" if not np.isfinite(value) else amount(value, signed=False)}
     kind, title = TITLES[found.verdict]
-    text = page.get_template("monitor.html").render(
+    write_page(
+        "monitor.html",
+        {"money": lambda value: "-" if not np.isfinite(value) else amount(value, signed=False)},
+        out,
         found=found,
         pilot=found.pilot,
         kind=kind,
         title=title,
-        sentence=f"{found.sentence[0].upper()}{found.sentence[1:]}.",
+        sentence=sentence(found.sentence),
         gains=[
             (name, bounds_text(None if each is None else each.last))
             for name, each in (("profit", found.profit), ("cash", found.cash))
@@ -51,8 +49,6 @@ def write_monitor_page(found: Monitoring, out: Path, files: list[tuple[str, Path
         version=version("lostsales"),
         digests=[(name, each.name, sha256(each.read_bytes()).hexdigest()) for name, each in files],
     )
-    with replacing(out) as temporary:
-        temporary.write_text(text, encoding="utf-8", errors="replace")
 
 
 def draw_sequence(gain: GainSequence, width: float) -> Markup:

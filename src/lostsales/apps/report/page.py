@@ -1,6 +1,7 @@
 """The page of a report: findings and figures put into its template."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from lostsales.apps.report.figures import (
     draw_shift,
     draw_trace,
 )
+from lostsales.apps.report.html import write_page
 from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.interval import Interval
@@ -48,7 +50,7 @@ MOST_LOOKED_AT = 20
 
 @dataclass(frozen=True)
 class ReportOrigin:
-    """How a report came about."""
+    """Origin of a report: command, seed and files."""
 
     method: str
     log: str | None  # name of its file
@@ -56,16 +58,13 @@ class ReportOrigin:
     penalty: str | None = None  # U of the policy, and whether it is the paper's
 
 
-def render(found: ReportContents, made: ReportOrigin) -> str:
-    """The whole page, which needs no other file."""
-    from jinja2 import Environment, PackageLoader
-
+def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> None:
+    """Write the page of a report."""
     decided = _decided(found.decisions)
-    page = Environment(
-        loader=PackageLoader("lostsales.apps.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    page.filters |= {"money": _money, "sentence": _sentence}
-    return page.get_template("report.html").render(
+    write_page(
+        "report.html",
+        {"money": _money, "sentence": _sentence},
+        path,
         made=made,
         sections=_sections(found),
         decisions=found.decisions,
@@ -117,7 +116,7 @@ def _money(value: float, signed: bool = False) -> str:
 
 
 def _sentence(text: str) -> str:
-    """With a capital and a full stop; a name such as max_depth stays as it is."""
+    """Sentence with a capital letter and a full stop; a name such as max_depth is not changed."""
     first = text.split(" ", 1)[0]
     return f"{text if '_' in first else text[:1].upper() + text[1:]}."
 
@@ -175,7 +174,7 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
 
 
 def _sections(found: ReportContents) -> list[tuple[str, str]]:
-    """Those that the page has."""
+    """Figures of the page."""
     absent = set() if found.decisions else {"decisions"}
     absent |= {"products"} if found.evaluation.assortment is None else set()
     absent |= {"back-test"} if found.back_test is None else set()
@@ -232,7 +231,7 @@ def _depths(known: Ints, hidden: Ints) -> Markup:
 
 
 def _folded(counts: Ints) -> Floats:
-    """As many bars as can be read, the last for all that follow."""
+    """Bars that can be read, the last for all others together."""
     return np.asarray(np.r_[counts[: MOST_BARS - 1], counts[MOST_BARS - 1 :].sum()][: len(counts)], dtype=np.float64)
 
 

@@ -8,9 +8,9 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-from lostsales.apps.report.page import ReportOrigin, render
+from lostsales.apps.report.page import ReportOrigin, write_report_page
 from lostsales.data.log import SalesLog
-from lostsales.data.output_files import check_output, replacing
+from lostsales.data.output_files import check_output
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.contents import ReportContents, report_contents
@@ -45,15 +45,15 @@ def report(
     methods : sequence of str
         Methods compared with the policy on held-out rows; none where it is empty.
     horizon : int, optional
-        Horizon in periods; the usual length of a series unless given.
+        Horizon in periods; by default the usual length of a series.
     windows : int
-        Of a back-test in time of the policy's method, as by `back_test`; none unless given.
+        Windows of a back-test of the policy's method in time, as by `back_test`; by default none.
     seed : int
         The same seed gives the same page.
     progress : callable, optional
         Called with (done, total).
     origin : ReportOrigin, optional
-        How the page came about; this call unless given.
+        Origin of the page; by default this call.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def report(
     check_page(page, (Path(policy),) if isinstance(policy, str | Path) else ())
     decides = load(policy) if isinstance(policy, str | Path) else policy
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a fit warns of stands in the report
+        warnings.simplefilter("ignore")  # the report has the warnings of a fit
         found = report_contents(
             decides, log, methods=tuple(methods), horizon=horizon, windows=windows, seed=seed, progress=progress
         )
@@ -93,8 +93,7 @@ def report(
         call = f"lostsales.report(policy, log, {str(path)!r}{given}, seed={seed})"
         files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []
         origin = origin_of(decides, None, call, seed, files)
-    with replacing(page) as temporary:
-        temporary.write_text(render(found, origin), encoding="utf-8", errors="replace")
+    write_report_page(found, origin, page)
     return found
 
 

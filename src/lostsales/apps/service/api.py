@@ -15,7 +15,7 @@ from lostsales.apps.service.batching import SMALL
 from lostsales.apps.service.problems import Refused, documented
 from lostsales.apps.service.service import Service, decision_json, stored
 from lostsales.apps.service.versions import PATTERN
-from lostsales.data.reading.rows import ColumnTable
+from lostsales.data.reading.frames import ColumnTable
 from lostsales.policy.recommendation import Recommendation
 
 ARROW = "application/vnd.apache.arrow.stream"

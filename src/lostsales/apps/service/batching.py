@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from lostsales.apps.service.desk import Desk
 from lostsales.data.labels import SERIES_SEPARATOR, spelled
-from lostsales.data.reading.rows import ColumnTable
+from lostsales.data.reading.frames import ColumnTable
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
 

@@ -18,10 +18,9 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.frames import ColumnTable
 from lostsales.data.reading.gate import read_good_series
-from lostsales.data.reading.paths import problem_beside
-from lostsales.data.reading.rows import ColumnTable
-from lostsales.data.reading.table import SomeRows, Table, open_table
+from lostsales.data.reading.table import SomeRows, Table, open_table, problem_beside
 from lostsales.errors import LogError, LostSalesError
 from lostsales.evaluation.log_decisions import log_as_asked
 from lostsales.evaluation.report.open_period import open_rows

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
+from lostsales.apps.fleet.fleet import Fleet
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
@@ -21,37 +22,20 @@ OPTIONAL = tuple(each.name for each in fields(Decision) if each.default is None)
 Part = TypeVar("Part")
 
 
-class Shards(Protocol):
-    """Fleet, as far as it is used."""
-
-    @property
-    def problem(self) -> Problem:
-        """The problem of all products."""
-        ...
-
-    @property
-    def products(self) -> dict[str, Array]:
-        """Every product: `series` and `shard`."""
-        ...
-
-    def policy(self, shard: int) -> SavedPolicy:
-        """The policy of a shard."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class FleetPolicy(PolicyBase):
     """Policy by shard; an unknown product is decided by the first shard, as an unknown series."""
 
-    fleet: Shards
+    fleet: Fleet
     shard_of: dict[str, int]  # by the name of the product
     first: int
 
     @classmethod
-    def of(cls, fleet: Shards) -> "FleetPolicy":
+    def of(cls, fleet: Fleet) -> "FleetPolicy":
         """The policies of a fleet."""
-        shards = fleet.products["shard"].tolist()
-        return cls(fleet, dict(zip(fleet.products["series"].tolist(), shards, strict=True)), min(shards))
+        deciding, products = fleet.policy_shard, fleet.products
+        of_product = zip(products["series"].tolist(), products["shard"].tolist(), strict=True)
+        return cls(fleet, {name: deciding[shard] for name, shard in of_product}, deciding[0])
 
     @property
     def problem(self) -> Problem:

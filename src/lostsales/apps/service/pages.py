@@ -12,7 +12,8 @@ from fastapi import APIRouter, Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 
-from lostsales.apps.figures_shown import ESTIMATORS
+from lostsales.apps.console import sentence
+from lostsales.apps.figures_shown import ESTIMATORS, Shown
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
@@ -20,7 +21,6 @@ from lostsales.apps.service.decisions import Status
 from lostsales.apps.service.keys import SCOPES, Scope
 from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
 from lostsales.apps.service.morning import Query as ListQuery
-from lostsales.apps.service.numbers_shown import Shown
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
 from lostsales.apps.service.service import Service, digest, stored
@@ -370,5 +370,5 @@ async def for_people(request: Request, refused: Refused) -> Response | None:
     """Refusal as a page, if a browser asked for one."""
     if "text/html" not in request.headers.get("accept", "") or request.url.path.startswith("/v1/"):
         return None
-    text = " ".join([f"{refused.message[:1].upper()}{refused.message[1:]}.", *refused.findings])
+    text = " ".join([sentence(refused.message), *refused.findings])
     return await _message(request, refused.status, "This did not work", text)

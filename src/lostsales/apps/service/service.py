@@ -23,8 +23,7 @@ from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
-from lostsales.apps.service.store_versions import StoreVersions, is_store
-from lostsales.apps.service.versions import PolicyFolder, PolicyVersion
+from lostsales.apps.service.versions import PolicyFolder, PolicyVersion, StoreVersions, is_store
 from lostsales.errors import LogError, LostSalesError
 from lostsales.types import Ints
 

@@ -1,12 +1,15 @@
-"""Versions of a policy: the policy files of a folder, each identified by name and checksum."""
+"""Versions of a policy, each identified by name and checksum: the files of a folder, or the versions of a fleet."""
 
 import re
 import zipfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 
+from lostsales.apps.fleet.fleet import Fleet
+from lostsales.apps.service.fleet_policy import FleetPolicy
+from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import SavedPolicy
@@ -14,6 +17,7 @@ from lostsales.policy.policy import SavedPolicy
 DIGITS = 12  # of the checksum
 PATTERN = r"^[A-Za-z0-9._]{1,60}-[0-9a-f]{12}$"
 MOST_FILES = 1_000  # of a folder that are looked at
+MOST_LOADED = 64  # policies of shards in memory
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,7 @@ class PolicyFolder:
             raise SettingError(
                 f"the folder {self.folder} has no policy file; `lostsales fit LOG --out POLICY` makes one"
             )
-        active = [each for each in versions if each.version == recorded]
-        named = [each for each in versions if each.path == self.first]
-        return (active or named or list(versions))[0]
+        return _initial(versions, recorded, self.first)
 
     def load(self, version: PolicyVersion) -> SavedPolicy:
         """Policy of a version; raise if its file was replaced."""
@@ -82,18 +84,70 @@ class PolicyFolder:
             stat = path.stat()
             stamp = stat.st_mtime_ns, stat.st_size, stat.st_ino
             if path not in self._seen or self._seen[path][0] != stamp:
-                self._seen[path] = stamp, _version(path, stat.st_mtime, stat.st_size) if _is_policy(path) else None
+                found = None
+                if _is_policy(path):
+                    found = _version(path.name, path, _digest(path), stat.st_size, stat.st_mtime)
+                self._seen[path] = stamp, found
             return self._seen[path][1]
         except OSError:  # gone meanwhile
             return None
 
 
-def _version(path: Path, modified: float, size: int) -> PolicyVersion:
-    with path.open("rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
-    plain = re.sub(r"[^A-Za-z0-9._]", "_", path.name)[:60]
+@dataclass
+class StoreVersions:
+    """Versions of a store, with the interface of `PolicyFolder`."""
+
+    folder: Path
+
+    def versions(self) -> tuple[PolicyVersion, ...]:
+        """All finished versions, the newest first."""
+        found = []
+        for path in sorted((self.folder / "versions").iterdir(), reverse=True):
+            finished = path / "finished.json"
+            if finished.is_file():
+                digest = sha256(finished.read_bytes()).hexdigest()
+                size = sum(each.stat().st_size for each in (path / "policies").glob("*") if each.is_file())
+                name = f"fleet_{path.name}"
+                found.append(_version(name, path, digest, size, finished.stat().st_mtime))
+        return tuple(found)
+
+    def initial(self, recorded: str | None) -> PolicyVersion:
+        """Version that was activated last, else the current one of the store."""
+        versions = self.versions()
+        if not versions:
+            raise SettingError(f"the store {self.folder} has no finished version; `lostsales fleet fit` makes one")
+        current = self.folder / "current"
+        name = current.read_text(encoding="utf-8").strip() if current.is_file() else ""
+        return _initial(versions, recorded, self.folder / "versions" / name)
+
+    def load(self, version: PolicyVersion) -> SavedPolicy:
+        """Policies of a version as one."""
+        return FleetPolicy.of(Fleet.open(self.folder, version.name, MOST_LOADED))
+
+    def rows(self, version: PolicyVersion) -> tuple[Path, Problem]:
+        """Rows that a version was learned from, and their problem."""
+        return version.path / "rows", Fleet.open(self.folder, version.name, MOST_LOADED).problem
+
+
+def is_store(path: Path) -> bool:
+    """Return True if a path is the store of a fleet."""
+    return (path / "versions").is_dir()
+
+
+def _initial(versions: tuple[PolicyVersion, ...], recorded: str | None, named: Path | None) -> PolicyVersion:
+    active = [each for each in versions if each.version == recorded]
+    return (active or [each for each in versions if each.path == named] or list(versions))[0]
+
+
+def _version(name: str, path: Path, digest: str, size: int, modified: float) -> PolicyVersion:
+    plain = re.sub(r"[^A-Za-z0-9._]", "_", name)[:60]
     moment = datetime.fromtimestamp(modified, UTC).replace(microsecond=0)
     return PolicyVersion(f"{plain}-{digest[:DIGITS]}", path.name, path, digest, size, moment)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _is_policy(path: Path) -> bool:

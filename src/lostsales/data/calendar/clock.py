@@ -8,12 +8,27 @@ import numpy as np
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from lostsales.data.settings import MOST_NUMBER, Settings
+from lostsales.types import Array, Ints
 
+MINUTE = 60_000_000  # microseconds
+DAY = 1440 * MINUTE
+WEEK_DAYS = 7
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 LEARN: Final = "learn"
 NONE: Final = "none"
-MOST_CELLS = 100_000_000  # calendars times periods of a week
+MOST_CELLS = 100_000_000  # calendars, series or groups times positions: bounds memory
 _WANTED = 'a weekday such as "Sunday", a date such as "2026-12-25", a whole-number period, or "learn"'
+
+
+def weekday_of(dates: Array) -> Ints:
+    """Weekday of each date, 0 for Monday."""
+    return np.asarray((dates.astype("datetime64[D]").astype(np.int64) + 3) % WEEK_DAYS)  # 1970 began on a Thursday
+
+
+def weekday_named(value: Any) -> str | None:
+    """Parse a weekday by its English name or first three letters; None if it is none."""
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return next((each for each in WEEKDAYS if word in (each.lower(), each[:3].lower())), None)
 
 
 def _day(value: Any) -> str | int:
@@ -29,22 +44,17 @@ def _day(value: Any) -> str | int:
 
 def _closing(value: Any) -> str | int:
     """Parse a weekday by its English name or first three letters, a date, a whole-number period, or `learn`."""
-    if isinstance(value, str):
-        word = value.strip().lower()
-        if word == LEARN:
-            return LEARN
-        for weekday in WEEKDAYS:
-            if word in (weekday.lower(), weekday[:3].lower()):
-                return weekday
+    if isinstance(value, str) and value.strip().lower() == LEARN:
+        return LEARN
     try:
-        return _day(value)
+        return weekday_named(value) or _day(value)
     except ValueError:
         raise ValueError(f"must be {_WANTED}") from None
 
 
 Day = Annotated[str | int, BeforeValidator(_day)]
 Closing = Annotated[str | int, BeforeValidator(_closing)]
-Closings = tuple[Closing, ...]
+ClosingList = tuple[Closing, ...]
 _Index = Annotated[int, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
 
 
@@ -78,7 +88,7 @@ class Calendars(Settings):
             raise ValueError("weekly must lie within a week")
         return self
 
-    def ids(self, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def ids(self, names: Iterable[str]) -> Ints:
         """The position in `closed` of each series."""
         return np.array([self.of_series.get(name, 0) for name in names], dtype=np.int64)
 
@@ -93,7 +103,7 @@ class Clock(Settings):
 
     """
 
-    closed: Literal["learn", "none"] | Closings = Field(
+    closed: Literal["learn", "none"] | ClosingList = Field(
         LEARN,
         description="`learn`: a weekday that a series (nearly) always lacks, and days that all series of the table or "
         "of a `column` lack, fewer than 14 in a row; `none`: every missing period is a gap; or a list of weekdays, "
@@ -109,7 +119,7 @@ class Clock(Settings):
         "the one that explains most of the missing periods.",
         examples=["Store ID"],
     )
-    own: dict[str, Closings] = Field(
+    own: dict[str, ClosingList] = Field(
         {},
         description="The list `closed` of single values of the `column`; without it, of single series.",
         examples=[{"Munich": ["Sunday", "2026-01-06"]}],

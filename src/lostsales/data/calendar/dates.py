@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.calendar.clock import WEEKDAYS
-from lostsales.data.calendar.grid import DAY, WEEK_DAYS
+from lostsales.data.calendar.clock import DAY, WEEKDAYS, weekday_of
 from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
 
 WEEKDAY, WEEK, MONTH, HOLIDAYS = "weekday", "week", "month", "holidays"
-WORDS = 'weekday, week, month, or "holidays:" and a country such as holidays:US or holidays:DE-BY'
+CALENDAR_WORDS = 'weekday, week, month, or "holidays:" and a country such as holidays:US or holidays:DE-BY'
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -41,7 +40,7 @@ def calendar_features(words: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
             name = "holiday" if sum(each.startswith(HOLIDAYS) for each in words) == 1 else f"holiday_{country}"
             found.append({"name": name, "calendar": word})
         else:
-            raise ValueError(f"calendar may name {WORDS}, but it names {word!r}")
+            raise ValueError(f"calendar may name {CALENDAR_WORDS}, but it names {word!r}")
     return tuple(found)
 
 
@@ -52,7 +51,7 @@ def calendar_values(name: str, word: str, period: Array, step: int) -> Floats:
     """
     days = _days(period, step)
     if word == WEEKDAY:
-        return np.asarray((days.astype(np.int64) + 3) % WEEK_DAYS, dtype=np.float64)
+        return weekday_of(days).astype(np.float64)
     if word == MONTH:
         return np.asarray(days.astype("datetime64[M]").astype(np.int64) % 12, dtype=np.float64)
     if word == WEEK:

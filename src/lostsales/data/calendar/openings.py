@@ -1,24 +1,100 @@
-"""Classification of the gaps between the rows of a series: closings, or holes in the data."""
+"""Classification of the gaps between the rows of a series: closings, given or learned, or holes in the data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.clock import LEARN, WEEKDAYS, Calendars, Clock, ClosedPeriods
-from lostsales.data.calendar.closed_table import ClosedTable, given_closings, positions_of
-from lostsales.data.calendar.grid import PeriodGrid
-from lostsales.data.calendar.learning import LEAST_IN_GROUP, LEAST_SERIES, LONG, SharedDays, commonest, weekly_closings
-from lostsales.data.calendar.missing import MOST_GIVEN, Missing
+from lostsales.data.calendar.clock import LEARN, MOST_CELLS, WEEKDAYS, Calendars, Clock, ClosedPeriods
+from lostsales.data.calendar.periods import MOST_GIVEN, ClosedTable, Missing, PeriodGrid, given_closings, positions_of
 from lostsales.data.column_names import fit
 from lostsales.data.labels import SERIES_SEPARATOR, coded
-from lostsales.types import Array, Bools, Ints
+from lostsales.data.ledger import MOST_OFF_BALANCE
+from lostsales.types import Array, Bools, Floats, Ints
+
+LACKS = 0.5  # least excess of the missing share of a closed weekday over that of open ones
+LACKS_TOGETHER = 0.9  # share of the series that lack a day on which all are closed
+LEAST_SERIES = 2  # series that must show a closing of the whole shop
+LEAST_IN_GROUP = 3  # same for a group of a column that the user did not name
+LEAST_WEEKS = 4  # weeks a series needs to have weekdays of its own; until then it has those of most others
+CHANCE = 0.05  # expected false closings in a whole log
+BALANCING = 0.5  # share of the series whose stock must balance over a longer closing
+LONG = 4  # periods in a row, beyond which the stock must balance: over a holiday, deliveries and waste may move it
+
+
+def weekly_closings(series: Ints, position: Ints, missing: Missing, n_series: int, week: int) -> tuple[Bools, Bools]:
+    """Positions within a week that each series nearly always lacks (series, week), and series with few weeks.
+
+    A position is closed if the share of weeks that lack it exceeds that of the open positions by `LACKS`, and if a
+    binomial test at the missing rate of the open positions rejects chance.
+    """
+    from scipy.special import bdtrc
+
+    cells = n_series * week
+    present = np.bincount(series * week + position % week, minlength=cells).reshape(n_series, week)
+    lacking = np.bincount(missing.series * week + missing.position % week, minlength=cells).reshape(n_series, week)
+    weeks = present + lacking
+    share = lacking / np.maximum(weeks, 1)
+    is_usual = (share < LACKS) & (weeks > 0)
+    usual_lacking, usual = (lacking * is_usual).sum(axis=1), (weeks * is_usual).sum(axis=1)
+    level = np.where(usual > 0, usual_lacking / np.maximum(usual, 1), np.inf) + LACKS
+    closed = share >= level[:, None]
+    at, place = np.nonzero(closed)
+    rate = (usual_lacking + 1) / (usual + 2)
+    by_chance = bdtrc(lacking[at, place] - 1, weeks[at, place], rate[at]) * week
+    closed[at, place] = by_chance < CHANCE
+    return closed, np.asarray(weeks.max(axis=1, initial=0) < LEAST_WEEKS)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedDays:
+    """Rows and missing periods from which days with joint closings are learned."""
+
+    series: Ints  # (rows,)
+    position: Ints  # (rows,) from 0
+    missing: Missing
+    off_balance: Floats | None  # (missing,) 1 where the stock does not balance over the gap; None if uninformative
+    span: int  # positions in all
+
+    def closed(self, group: Ints, unexplained: Bools, least: int) -> Ints:
+        """Days on which a whole group of series is closed, as sorted group * span + position.
+
+        `group` is the group of each series. A day is closed if at least 9 in 10 series of the group that could have it
+        lack it, if chance is rejected at the rate at which single series lack days, and if their stock balances.
+        """
+        lacked = group[self.missing.series] * self.span + self.missing.position
+        days = np.unique(lacked[unexplained])
+        is_asked = np.zeros((int(group.max(initial=-1)) + 1) * self.span, dtype=bool)
+        is_asked[days] = True
+        own = is_asked[lacked]
+        at = np.searchsorted(days, lacked[own])
+        lacking = np.bincount(at, minlength=len(days))
+        had = group[self.series] * self.span + self.position
+        present = np.bincount(np.searchsorted(days, had[is_asked[had]]), minlength=len(days))
+        together = (lacking >= least) & (lacking >= LACKS_TOGETHER * (lacking + present))
+        alone = len(np.unique(self.missing.gap[own][~together[at]]))  # gaps, not days: consecutive days have one cause
+        rate = (alone + 1) / (len(self.series) + len(lacked) + 2)
+        together &= rate**lacking * len(is_asked) < CHANCE
+        if self.off_balance is not None:
+            follows = np.bincount(at, 1 - self.off_balance[own], minlength=len(days))
+            together &= follows >= BALANCING * lacking
+        return np.asarray(days[together])
+
+
+def commonest(group: Ints, pattern: Ints, counted: Bools) -> Ints:
+    """Most frequent pattern among the counted series of each series' group, else its own pattern, (series,)."""
+    width = int(pattern.max(initial=0)) + 1
+    keys, counts = np.unique(group[counted] * width + pattern[counted], return_counts=True)
+    order = np.lexsort((counts, keys // width))
+    most = dict(zip((keys[order] // width).tolist(), (keys[order] % width).tolist(), strict=True))
+    usual = np.full(int(group.max(initial=0)) + 1, -1)
+    usual[list(most)] = list(most.values())
+    return np.where(usual[group] >= 0, usual[group], pattern)
+
 
 # A step longer than this multiple of the shortest one is a hole unless the clock explains it; months differ by less.
 HOLE = 1.5
-MOST_CELLS = 100_000_000  # series or groups times positions: bounds memory
 LIKELY = 0.5  # match of a column's name with "item" from which on the column names products, not places
-MOST_OFF_BALANCE = 0.05  # share of rows off the stock balance, beyond which the balance is not used to find closings
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +151,18 @@ def on_given_closed(clock: Clock, rows: ClockRows) -> Bools:
     """Mask of rows in a period given as closed, on the grid of a log read earlier, (rows,)."""
     grid = PeriodGrid.known(clock.calendars, rows.period)
     return np.zeros(len(rows.series), dtype=bool) if grid is None else _Finder(clock, rows, grid, True).on_given()
+
+
+def closed_by_stock(before: Array, follows: Bools, idle_share: float) -> Bools:
+    """Mask of series closed since their last period `before`, inferred from the stock, (series,).
+
+    A closing is inferred if the stock of (nearly) all series with the same last period is what their last row left
+    (`follows`), unless that is likely by chance: in a share `idle_share` of open periods stock does not change either.
+    """
+    _, same, series = np.unique(before, return_inverse=True, return_counts=True)
+    following = np.bincount(same.reshape(-1), follows, minlength=len(series))
+    closed = (series >= LEAST_SERIES) & (following >= LACKS_TOGETHER * series) & (idle_share**series < CHANCE)
+    return np.asarray(closed[same.reshape(-1)] & follows)
 
 
 def shared_columns(parts: Sequence[str], names: Array, attributes: dict[str, Array]) -> dict[str, tuple[Ints, Array]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lostsales.data.calendar.clock import DAY
 from lostsales.data.databases.address import DatabaseAddress, is_address
 from lostsales.data.databases.sessions import session
 from lostsales.data.memory import FEWER, check_memory, memory_limit
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # first and last day of the years 1 to 9999, counted from 1970
-MICROSECONDS_A_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _check_moments(array: Any, name: str) -> None:
     if pa.types.is_date32(array.type):
         days, a_day = array.cast(pa.int32()), 1
     elif pa.types.is_timestamp(array.type) and array.type.unit == "us":
-        days, a_day = array.cast(pa.int64()), MICROSECONDS_A_DAY
+        days, a_day = array.cast(pa.int64()), DAY
     else:
         return
     ends = pc.min_max(days).as_py()

@@ -2,69 +2,146 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from lostsales.data.databases.address import DatabaseAddress
-from lostsales.data.databases.sqlite import BATCH_ROWS, Sqlite
 from lostsales.data.memory import memory_limit
+from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-INSTALL = "databases need the extra [sql]: pip install 'lostsales[sql]'"
+BATCH_ROWS = 65_536  # of a query; PostgreSQL sends batches of some megabytes
+TYPES = ("integer", "real", "text", "blob")
 
 
-class Session(Protocol):
+class Session(ABC):
     """Transaction of a database."""
 
-    def execute(self, sql: str) -> None:
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def execute(self, sql: str) -> Any:
         """Run a statement."""
-        ...
+        return self.connection.execute(sql)
 
     def number(self, sql: str) -> int:
         """Return the single number that a query selects."""
-        ...
+        return int(self.execute(sql).fetchone()[0])
 
+    @abstractmethod
     def reader(self, sql: str) -> "pa.RecordBatchReader":
-        """The rows of a query, batch by batch."""
-        ...
+        """Read the rows of a query, batch by batch."""
 
+    @abstractmethod
     def load(self, name: str, table: "pa.Table") -> None:
         """Make a temporary table."""
-        ...
+
+
+class Sqlite(Session):
+    """Transaction of a SQLite database.
+
+    SQLite types every value, so a column gets the narrowest type that holds all of its values. The ADBC driver for
+    SQLite rounds numbers to seven digits in a column that also has text, and takes the type of a column from its first
+    rows; the driver of the standard library does not.
+    """
+
+    def reader(self, sql: str) -> "pa.RecordBatchReader":
+        """Read the rows of a query, which runs twice: first for the types of its columns."""
+        import pyarrow as pa
+
+        sql = sql.strip().rstrip(";")
+        described = self.connection.execute(f"SELECT * FROM ({sql}) LIMIT 0").description
+        if described is None:
+            raise LostSalesError("a query must return rows, but this statement returns none")
+        names = [name for name, *_ in described]
+        kinds = [_column(found) for found in self._types(sql, names)]
+        schema = pa.schema([(name, kind) for name, (kind, _) in zip(names, kinds, strict=True)])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(sql, schema, [read for _, read in kinds]))
+
+    def _types(self, sql: str, names: list[str]) -> list[set[str]]:
+        """The types that occur in each column."""
+        if len(set(names)) < len(names):
+            raise LostSalesError(f"the columns of a query must have different names, but {', '.join(names)} came")
+        quoted = [identifier(name) for name in names]
+        asked = ", ".join(f"max(typeof({name}) = '{kind}')" for name in quoted for kind in TYPES)
+        found = self.connection.execute(f"SELECT {asked} FROM ({sql})").fetchone()
+        width = len(TYPES)
+        return [
+            {kind for kind, occurs in zip(TYPES, found[at * width : (at + 1) * width], strict=True) if occurs}
+            for at in range(len(names))
+        ]
+
+    def _batches(
+        self, sql: str, schema: "pa.Schema", reads: list[Callable[[Any], Any] | None]
+    ) -> Iterator["pa.RecordBatch"]:
+        import pyarrow as pa
+
+        cursor = self.connection.execute(sql)
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            columns = [
+                pa.array(values if read is None else [None if each is None else read(each) for each in values], kind)
+                for values, read, kind in zip(zip(*rows, strict=True), reads, schema.types, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def load(self, name: str, table: "pa.Table") -> None:
+        """Make a temporary table; dates and times are stored as text, as SQLite has no type for them."""
+        columns = ", ".join(identifier(each) for each in table.column_names)
+        self.connection.execute(f"CREATE TEMPORARY TABLE {name} ({columns})")
+        values = [[_stored(each) for each in column.to_pylist()] for column in table.columns]
+        marks = ", ".join("?" * len(values))
+        self.connection.executemany(f"INSERT INTO {name} VALUES ({marks})", zip(*values, strict=True))
+
+
+def _column(found: set[str]) -> tuple["pa.DataType", Callable[[Any], Any] | None]:
+    """Arrow type of a column with values of these types, and the conversion to it (None if none is needed)."""
+    import pyarrow as pa
+
+    if "blob" in found:
+        return pa.binary(), lambda value: value if isinstance(value, bytes) else str(value).encode()
+    if "text" in found:
+        return pa.string(), lambda value: repr(value) if isinstance(value, float) else str(value)
+    if "real" in found:
+        return pa.float64(), float
+    return pa.int64(), None
+
+
+def _stored(value: object) -> object:
+    return value if value is None or isinstance(value, int | float | str | bytes) else str(value)
+
+
+INSTALL = "databases need the extra [sql]: pip install 'lostsales[sql]'"
 
 
 @contextmanager
 def session(address: DatabaseAddress, *, writes: bool = False) -> Iterator[Session]:
     """Open one transaction; commit it at the end if it writes, and turn driver errors into LostSalesError."""
-    with driver_errors(address, "written to" if writes else "read"):
-        opened = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}[address.kind]
+    opened = {"postgresql": _postgresql, "sqlite": _sqlite, "duckdb": _duckdb}[address.kind]
+    try:
         with opened(address, writes) as found:
             yield found
-
-
-@contextmanager
-def driver_errors(address: DatabaseAddress, verb: str) -> Iterator[None]:
-    """Turn errors of a driver into a LostSalesError with the address and the reason, without secrets."""
-    try:
-        yield
     except ImportError:
         raise LostSalesError(INSTALL) from None
-    except LostSalesError:
-        raise
     except Exception as error:
-        if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] not in _DRIVERS:
+        if not isinstance(error, OSError) and not _is_of_driver(error):
             raise
+        verb = "written to" if writes else "read"
         raise LostSalesError(f"{address} cannot be {verb}: {address.without_secrets(_reason(error))}") from None
 
 
 _DRIVERS = ("adbc_driver_manager", "_duckdb", "duckdb", "sqlite3", "pyarrow")
+
+
+def _is_of_driver(error: Exception) -> bool:
+    return type(error).__module__.partition(".")[0] in _DRIVERS
 
 
 def _reason(error: Exception) -> str:
@@ -75,19 +152,13 @@ def _reason(error: Exception) -> str:
     return reason[:500]
 
 
-def existing_file(address: DatabaseAddress) -> Path:
-    """File of a database to read; drivers would create a missing one."""
+def _file(address: DatabaseAddress, writes: bool) -> Path:
+    """File of a database: one to read exists, as drivers would create it; one to write is a regular file or new."""
     path = Path(address.place)
-    if not path.is_file():
-        raise LostSalesError(f"there is no database {path}")
-    return path
-
-
-def writable_file(address: DatabaseAddress) -> Path:
-    """File of a database to write to: a regular file, or a new one."""
-    path = Path(address.place)
-    if path.is_symlink() or (path.exists() and not path.is_file()):
+    if writes and (path.is_symlink() or (path.exists() and not path.is_file())):
         raise LostSalesError(f"{path} cannot be written to: it is no regular file")
+    if not writes and not path.is_file():
+        raise LostSalesError(f"there is no database {path}")
     return path
 
 
@@ -103,45 +174,31 @@ def _postgresql(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
                 yield _Postgresql(cursor)
             (connection.commit if writes else connection.rollback)()
         except BaseException:
-            with _quietly():
+            try:
                 connection.rollback()
+            except Exception as error:  # after a failure the connection may be gone, with nothing to roll back
+                if not _is_of_driver(error):
+                    raise
             raise
 
 
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Ignore driver errors: after a failure the connection may be gone, and there is nothing to roll back."""
-    try:
-        yield
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in _DRIVERS:
-            raise
-
-
-class _Postgresql:
-    def __init__(self, cursor: Any) -> None:
-        self.cursor = cursor
-
-    def execute(self, sql: str) -> None:
-        self.cursor.execute(sql)
-
-    def number(self, sql: str) -> int:
-        self.cursor.execute(sql)
-        return int(self.cursor.fetchone()[0])
+class _Postgresql(Session):
+    def execute(self, sql: str) -> Any:
+        self.connection.execute(sql)  # a cursor, of which some versions return nothing
+        return self.connection
 
     def reader(self, sql: str) -> "pa.RecordBatchReader":
-        self.cursor.execute(sql)
-        return self.cursor.fetch_record_batch()
+        return self.execute(sql).fetch_record_batch()
 
     def load(self, name: str, table: "pa.Table") -> None:
-        self.cursor.adbc_ingest(name, table, mode="create", temporary=True)
+        self.connection.adbc_ingest(name, table, mode="create", temporary=True)
 
 
 @contextmanager
 def _duckdb(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
     import pyarrow  # noqa: F401, rows travel as its batches
 
-    path = writable_file(address) if writes else existing_file(address)
+    path = _file(address, writes)
     config: dict[str, Any] = {
         "autoload_known_extensions": False,
         "autoinstall_known_extensions": False,
@@ -155,16 +212,7 @@ def _duckdb(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
         connection.execute("COMMIT" if writes else "ROLLBACK")
 
 
-class _DuckDB:
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.connection = connection
-
-    def execute(self, sql: str) -> None:
-        self.connection.execute(sql)
-
-    def number(self, sql: str) -> int:
-        return int(self.connection.execute(sql).fetchall()[0][0])
-
+class _DuckDB(Session):
     def reader(self, sql: str) -> "pa.RecordBatchReader":
         found = self.connection.sql(sql)
         if found is None:
@@ -178,7 +226,7 @@ class _DuckDB:
 
 @contextmanager
 def _sqlite(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
-    path = writable_file(address) if writes else existing_file(address)
+    path = _file(address, writes)
     uri = f"{path.absolute().as_uri()}?mode={'rwc' if writes else 'ro'}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:

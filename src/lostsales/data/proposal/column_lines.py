@@ -1,11 +1,14 @@
-"""The table `[columns]` of a proposed problem."""
+"""The lines of a proposed problem: TOML with comments, and the table `[columns]`."""
+
+from textwrap import wrap
+from typing import Any
 
 from lostsales.data.column_names import fit
 from lostsales.data.problem import Columns
-from lostsales.data.proposal.findings import TableFindings
+from lostsales.data.proposal.facts import TableFacts
 from lostsales.data.proposal.profile import Column
 from lostsales.data.proposal.roles import WORDS
-from lostsales.data.proposal.toml_text import TomlText
+from lostsales.data.settings import to_toml
 
 _DEFAULTS = {
     role: str(each.default) for role, each in Columns.model_fields.items() if role != "series" and each.default
@@ -13,7 +16,61 @@ _DEFAULTS = {
 _WEEKS = 53  # of a year
 
 
-def write_columns(found: TableFindings, out: TomlText) -> None:
+WIDTH = 110  # characters of a line
+_MOST_CODE = 60  # a longer line has its comment above it
+
+
+class TomlText:
+    """Lines of TOML, each with the reason for it, and what is left for a person to do."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.left: list[str] = []
+        self.keys: set[str] = set()  # active ones of the table at hand
+
+    def comment(self, text: str) -> None:
+        """A paragraph."""
+        self.lines += wrap(text, WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False)
+
+    def todo(self, text: str) -> None:
+        """Note something left to do; it does not become a line."""
+        self.left.append(text)
+
+    def gap(self) -> None:
+        """An empty line."""
+        self.lines.append("")
+
+    def table(self, name: str, why: str) -> None:
+        """The head of a table."""
+        self.keys = set()
+        self.lines += ["", f"[{name}]".ljust(24) + f"# {why}"]
+
+    def key(self, name: str, value: Any, why: str, *, active: bool = True) -> None:
+        """One key; one that is not active is a comment itself."""
+        why = " ".join(why.split())
+        if active:
+            self.keys.add(name)
+        code = ("" if active else "# ") + to_toml({name: value}).strip()
+        if len(code) <= _MOST_CODE and len(code) + len(why) < WIDTH:
+            self.lines.append(f"{code.ljust(24)}  # {why}")
+        else:
+            self.comment(why)
+            self.lines.append(code)
+
+    def array(self, name: str, items: list[tuple[Any, str]]) -> None:
+        """A list with one item a line."""
+        values = [to_toml({"v": [value]}).strip()[len("v = [") : -1] + "," for value, _ in items]
+        width = min(max(map(len, values)), _MOST_CODE)
+        lines = [
+            f"  {value.ljust(width)}  # {' '.join(why.split())}" for value, (_, why) in zip(values, items, strict=True)
+        ]
+        self.lines += [f"{name} = [", *lines, "]"]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def write_columns(found: TableFacts, out: TomlText) -> None:
     """All roles that were found, and what is missing."""
     out.table("columns", "what the columns of the table are called")
     _write_series(found, out)
@@ -29,7 +86,7 @@ def write_columns(found: TableFindings, out: TomlText) -> None:
             out.key(role, f"no {role}", f"so that the column {default!r} is not used as it")
 
 
-def _write_series(found: TableFindings, out: TomlText) -> None:
+def _write_series(found: TableFacts, out: TomlText) -> None:
     keys = found.keys
     if len(keys.series) > 1:
         out.key("series", keys.series, f"together with the period they name one row: {keys.n_series:,} series")
@@ -47,7 +104,7 @@ def _write_series(found: TableFindings, out: TomlText) -> None:
         )
 
 
-def _write_period(found: TableFindings, out: TomlText) -> None:
+def _write_period(found: TableFacts, out: TomlText) -> None:
     keys, columns = found.keys, found.profile.columns
     if keys.period is None:
         dates = [each for each in columns.values() if fit(each.name, "period") >= 0.5]
@@ -57,13 +114,13 @@ def _write_period(found: TableFindings, out: TomlText) -> None:
     also = f"; CHECK: or {_listed(keys.other_periods)}" if keys.other_periods else ""
     gaps = f"{keys.clock.holes:,} gaps, each starts" if keys.clock.holes > 1 else "1 gap, which starts"
     holes = f", {gaps} a new series" if keys.clock.holes else ""
-    out.key("period", keys.period.name, f"{keys.step or 'whole numbers'}{holes}{also}")
+    out.key("period", keys.period.name, f"{keys.clock.step or 'whole numbers'}{holes}{also}")
     years = [name for name in columns if fit(name, "year") >= 0.9]
     if keys.repeated and years and keys.period.kind == "number" and (keys.period.highest or 0) <= _WEEKS:
         out.todo(f"the period is in two columns, {years[0]!r} and {keys.period.name!r}: combine them into one date")
 
 
-def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
+def _write_sales_and_price(found: TableFacts, out: TomlText) -> None:
     sales, price, columns = found.column("sales"), found.column("price"), found.profile.columns
     if sales is None:
         amounts = tuple(name for name, each in columns.items() if each.is_amount and name not in found.keys.columns)
@@ -80,7 +137,7 @@ def _write_sales_and_price(found: TableFindings, out: TomlText) -> None:
         _write_quantity(found, out, "price", price, f"; CHECK: is {off[0]!r} already taken off?" if off else "")
 
 
-def _write_stock(found: TableFindings, out: TomlText) -> None:
+def _write_stock(found: TableFacts, out: TomlText) -> None:
     """Stock and orders come together: one without the other stands as a comment."""
     stock, closing = found.column("stock"), found.column("closing")
     order, received = found.column("order"), found.column("received")
@@ -111,7 +168,7 @@ def _write_stock(found: TableFindings, out: TomlText) -> None:
 
 
 def _write_quantity(
-    found: TableFindings, out: TomlText, role: str, column: Column, more: str = "", *, active: bool = True
+    found: TableFacts, out: TomlText, role: str, column: Column, more: str = "", *, active: bool = True
 ) -> None:
     others = found.roles.others.get(role, ())
     also = f"; CHECK: or {_listed(others)}" if others else ""
@@ -124,7 +181,7 @@ def _write_quantity(
         out.todo(f"{column.name!r} has values below 0, such as {column.lowest:g}: take returns and corrections out")
 
 
-def _write_stockouts(found: TableFindings, out: TomlText) -> None:
+def _write_stockouts(found: TableFacts, out: TomlText) -> None:
     flag, share, inverted, duration = map(found.column, ("stockout", "in_stock_share", "in_stock", "time_out"))
     if flag is not None:
         out.key("stockout", flag.name, "true where demand was above what there was")

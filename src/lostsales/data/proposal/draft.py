@@ -1,21 +1,126 @@
 """The findings about a table as a problem file with a comment on every line, and what is left to do."""
 
 from lostsales.data.column_names import fit
-from lostsales.data.proposal.column_lines import write_columns
-from lostsales.data.proposal.findings import TableFindings
-from lostsales.data.proposal.stock_lines import write_actions, write_timing
-from lostsales.data.proposal.toml_text import TomlText
+from lostsales.data.format import Format
+from lostsales.data.ledger import FOLLOWS
+from lostsales.data.proposal.column_lines import TomlText, write_columns
+from lostsales.data.proposal.facts import StockFacts, TableFacts
+from lostsales.data.reading.evening_orders import OrderMoment
+
+
+def write_timing(found: TableFacts, out: TomlText) -> None:
+    """`arrival` with the rows that speak for it, and how the stock moves."""
+    facts = found.stock
+    if facts is None:
+        return
+    evidence = (
+        f"{facts.above_stock:,} of {facts.rows:,} rows sold more than the stock; of the rows with an order "
+        f"{facts.sold_stock:,} sold exactly the stock and {facts.sold_both:,} exactly stock and order"
+    )
+    if found.moment is not None and found.orders_at_close:
+        _write_evening(found, facts, found.moment, out)
+    elif facts.arrival is None:
+        out.key("arrival", "after", f'FILL IN "after" or "before": the table does not show it. {evidence}')
+        out.todo(
+            'arrival: does an order arrive "after" the sales of its period or "before"? The table does not show it'
+        )
+    else:
+        out.key("arrival", facts.arrival, f"CHECK: {evidence}")
+    if facts.above_both and not found.orders_at_close:
+        out.todo(
+            f"{facts.above_both:,} of {facts.rows:,} rows sold more than stock and order together: see whether one of "
+            "the columns is another one"
+        )
+    if facts.pairs:
+        out.comment(f"{_balance(facts)}.")
+        if not found.orders_at_close or max(facts.opening, facts.late) < FOLLOWS * facts.pairs:
+            _todo_of_balance(found, facts, out)
+    if facts.has_capacity:
+        why = f"CHECK: the most that fits; with it {facts.capped:,} of {facts.pairs:,} rows follow"
+        out.key("capacity", facts.capacity, why)
+    else:
+        out.key("capacity", 25, "the most that fits into the store; by default no limit", active=False)
+
+
+def _write_evening(found: TableFacts, facts: StockFacts, moment: OrderMoment, out: TomlText) -> None:
+    """The keys of orders that are placed at closing time; when they arrive counts from the next opening."""
+    explained = f"{moment.share:.0%} of what is left of the orders by the morning"
+    out.key("order_placed", "close", f"CHECK: the sales of the same row explain {explained}")
+    if facts.lead > 1:
+        out.todo(
+            f"orders of the evening come {facts.lead} periods after the next opening ({facts.late:,} of "
+            f"{facts.pairs:,} rows): set it under [supply], lead_time = {facts.lead}"
+        )
+    is_next_day = facts.lead == 0 or (facts.lead == 1 and facts.above_stock > 0)
+    if found.column("received") is not None and facts.arrival is not None:
+        is_next_day = facts.arrival == "before"
+    when = "in the next period" if is_next_day else "after the sales of the next period"
+    out.key("arrival", "before" if is_next_day else "after", f"CHECK: an order of the evening can be sold {when}")
+
+
+def write_actions(found: TableFacts, out: TomlText) -> None:
+    """Write the prices and orders of the log; a constant price if it has none."""
+    price, order = found.column("price"), found.column("order") or found.column("received")
+    if price is None:
+        out.key("price", 2, "FILL IN: the table has no price; this one holds for every row", active=False)
+        out.todo("price: no column has it; take the comment sign off `price = 2` and put yours, or name the column")
+    else:
+        out.comment(f"`prices` may say what is recommended; the log has {price.range}.")
+    if order is not None:
+        multiple = found.order_multiple
+        cases = f", all multiples of {multiple}" if multiple and multiple > 1 else ""
+        out.comment(f"`orders` may say what is recommended; the log has {order.range}{cases}.")
+    if (duration := found.column("time_out")) is not None:
+        length = {"monthly": 30, "weekly": 7}.get(found.keys.clock.step, 24)
+        why = f"length of a period in the unit of {duration.name!r}; it makes partial stock-outs more informative"
+        out.key("open_time", length, why, active=False)
+    out.key("discount", 0.9, "what profit is worth one period later; by default 0.9", active=False)
+
+
+def _balance(facts: StockFacts) -> str:
+    text = f"The next stock is stock + order - sales in {facts.opening:,} of {facts.pairs:,} rows"
+    if facts.closing > facts.opening:
+        text += f", the stock at the end of the period in {facts.closing:,}"
+    if facts.lead and facts.late > 0.5 * facts.pairs:
+        text += f", with orders that come {facts.lead} periods later in {facts.late:,}"
+    return text
+
+
+def _todo_of_balance(found: TableFacts, facts: StockFacts, out: TomlText) -> None:
+    """Advise on a stock that does not follow its balance."""
+    enough, pairs = FOLLOWS * facts.pairs, f"of {facts.pairs:,} rows"
+    if facts.opening >= enough or facts.has_capacity:
+        return
+    if facts.closing >= enough:
+        out.todo(
+            f"{found.roles.column['stock']!r} is the stock at the end of a period ({facts.closing:,} {pairs}): the log "
+            "needs it at the opening, which is that of the row before"
+        )
+    elif facts.lead and facts.late >= enough:
+        out.todo(
+            f"orders come {facts.lead} periods later than for the next one ({facts.late:,} {pairs}): set it under "
+            f"[supply], lead_time = {facts.lead + 1}"
+        )
+    elif facts.subtracted >= enough:
+        adjustment = found.roles.column["adjustment"]
+        out.todo(f"{adjustment!r} is taken off the stock ({facts.subtracted:,} {pairs}): turn its sign, losses below 0")
+    else:
+        out.todo(
+            f"the stock does not follow its balance, stock + order - sales ({facts.opening:,} {pairs} do): no gain can "
+            "be promised from such a table; look for receipts, corrections, or a stock counted at another time"
+        )
+
 
 PAGE = "docs/problem.md"
 LEAST_DAYS = 28  # four weeks: below, a weekday feature is not proposed
-COSTS = {
+COST_WORDS = {
     "lost": "a customer who finds nothing, beyond the margin not earned; 0 if they just leave",
     "order": "what a unit costs you to buy",
     "holding": "a unit left at the end of a period: capital, room, what spoils",
 }
 
 
-def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tuple[str, list[str]]:
+def draft(found: TableFacts, name: str, more: list[str] | None = None) -> tuple[str, list[str]]:
     """The text of the file, and what is left to do, to which `more` belongs as well."""
     body = TomlText()
     write_timing(found, body)
@@ -31,17 +136,17 @@ def draft(found: TableFindings, name: str, more: list[str] | None = None) -> tup
     return f"{head}\n{body}", left
 
 
-def is_explained(reason: str, found: TableFindings, left: list[str]) -> bool:
+def is_explained(reason: str, found: TableFacts, left: list[str]) -> bool:
     """True if the list of what is left to do names the cause of a reason against the table."""
     named = [name for name in found.profile.columns if any(each.startswith(repr(name)) for each in left)]
     repeated = ["a series must have one row"] if found.keys.repeated else []
     return reason.startswith(("missing column", *repeated, *(f"{name} must" for name in named)))
 
 
-def _write_head(found: TableFindings, name: str, left: list[str], out: TomlText) -> None:
+def _write_head(found: TableFacts, name: str, left: list[str], out: TomlText) -> None:
     sample, keys = found.sample, found.keys
     looked = "" if sample.is_whole else f", {sample.rows:,} of them inspected"
-    step = f", {keys.step}" if keys.step else ""
+    step = f", {keys.clock.step}" if keys.clock.step else ""
     rows = f"{sample.table_rows:,} rows{looked}, {keys.n_series:,} series{step}"
     out.comment(f"Proposed by `lostsales init` from {name}: {rows}.")
     out.comment(f"Every key of this file: {PAGE}. Lines with CHECK are guesses; FILL IN what no table can say.")
@@ -49,7 +154,7 @@ def _write_head(found: TableFindings, name: str, left: list[str], out: TomlText)
         out.comment(f"- {each}")
 
 
-def _write_others(found: TableFindings, out: TomlText) -> None:
+def _write_others(found: TableFacts, out: TomlText) -> None:
     out.gap()
     if found.others.features:
         out.comment("Known before the decision, and not the same in every period. CHECK: take out what is not known.")
@@ -71,17 +176,17 @@ def _write_others(found: TableFindings, out: TomlText) -> None:
         out.comment(f"CHECK: {name!r} {why}.")
 
 
-def _weekdays_matter(found: TableFindings) -> bool:
+def _weekdays_matter(found: TableFacts) -> bool:
     """True if rows are days over enough weeks, and no column has the weekday."""
     period, features = found.keys.period, [feature.name for feature, _ in found.others.features]
-    is_daily = period is not None and found.keys.step == "daily" and period.distinct >= LEAST_DAYS
+    is_daily = period is not None and found.keys.clock.step == "daily" and period.distinct >= LEAST_DAYS
     return is_daily and not any(fit(name, "weekday") >= 0.5 for name in features)
 
 
-def _write_costs(found: TableFindings, out: TomlText) -> None:
+def _write_costs(found: TableFacts, out: TomlText) -> None:
     out.table("costs", "of a unit, in the currency of the price: a number, or the name of a column in quotes")
     missing = []
-    for role, meaning in COSTS.items():
+    for role, meaning in COST_WORDS.items():
         column = found.column(f"{role}_cost")
         if column is not None:
             out.key(role, column.name, f"CHECK: {meaning}; from {column.lowest:g} to {column.highest:g}")
@@ -95,28 +200,29 @@ def _write_costs(found: TableFindings, out: TomlText) -> None:
         )
 
 
-def _write_clock(found: TableFindings, out: TomlText) -> None:
+def _write_clock(found: TableFacts, out: TomlText) -> None:
     if closed := found.keys.clock.closed:
         out.table("clock", "closed periods are no gaps in a series")
         out.key("closed", "learn", f"CHECK: found closed {closed}; else a list of weekdays and dates")
 
 
-def _write_format(found: TableFindings, out: TomlText) -> None:
+def _write_format(found: TableFacts, out: TomlText) -> None:
     numbers, period = found.profile.numbers, found.keys.period
+    written = numbers.written
     dates: tuple[str, ...] = ()
     if period is not None:
         dates = period.dates if period.compact_dates is None else (period.compact_dates,)
     if numbers.other is not None:
         out.todo("[format]: numbers such as 1.234 can be read as thousands or as fractions; check which it is")
-    if numbers.is_plain and not dates:
+    if written == Format() and not dates:
         return
     out.table("format", "how the table writes numbers and dates")
-    if numbers.style.decimal != ".":
-        out.key("decimal", numbers.style.decimal, "the decimal sign")
-    if numbers.style.thousands is not None:
-        out.key("thousands", numbers.style.thousands, "between groups of three digits")
-    if numbers.currency is not None:
-        out.key("currency", numbers.currency, "left out of amounts")
+    if written.decimal != ".":
+        out.key("decimal", written.decimal, "the decimal sign")
+    if written.thousands is not None:
+        out.key("thousands", written.thousands, "between groups of three digits")
+    if written.currency is not None:
+        out.key("currency", written.currency, "left out of amounts")
     if period is not None and dates:
         both = f"; CHECK: {dates[1]!r} fits as well" if len(dates) > 1 else ""
         out.key("dates", dates[0], f"as in {period.examples[0]!r}{both}")

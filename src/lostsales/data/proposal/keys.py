@@ -1,13 +1,64 @@
-"""Key columns of the rows: the period, and the names of a series."""
+"""Key columns of the rows: the period, and the names of a series; closed and missing periods."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from lostsales.data.calendar.clock import DAY, Clock
+from lostsales.data.calendar.openings import ClockRows, find_openings
+from lostsales.data.calendar.periods import closing_lines, closings
 from lostsales.data.column_names import fit
-from lostsales.data.proposal.clock_facts import ClockFacts, clock_facts
-from lostsales.data.proposal.profile import Column, Profile
-from lostsales.data.proposal.sample import Sample
+from lostsales.data.proposal.profile import Column, Profile, Sample
+from lostsales.types import Array
+
+
+class ClockFacts(NamedTuple):
+    """Usual step, closed days and gaps of all series together."""
+
+    step: str = ""  # daily, weekly, ...; empty where unknown
+    holes: int = 0
+    closed: str = ""  # in words; empty where the shop never is
+
+
+def clock_facts(sample: Sample, series: tuple[str, ...], period: str, *, is_date: bool) -> ClockFacts:
+    """Find the usual step, closed days and gaps from the SQL expressions of the columns."""
+    parts = [f"regexp_replace(CAST({each} AS VARCHAR), '\\.0$', '')" for each in series]
+    moment = f"epoch_us({period})" if is_date else f"TRY_CAST({period} AS BIGINT)"
+    asked = "".join(f", {each} AS part{index}" for index, each in enumerate(parts))
+    table = sample.connection.execute(
+        f"SELECT DISTINCT concat_ws(' / ', '', {', '.join(parts) or '1'}) AS name, {moment} AS period{asked} FROM log "
+        f"WHERE {moment} IS NOT NULL ORDER BY name, period"
+    ).fetchnumpy()
+    time = np.ma.filled(np.ma.asarray(table["period"], dtype=np.int64), 0)
+    names, first, codes = np.unique(_texts(table["name"]), return_index=True, return_inverse=True)
+    shared = {
+        each: np.unique(_texts(table[f"part{index}"])[first], return_inverse=True)[::-1]
+        for index, each in enumerate(parts if len(parts) > 1 else ())
+    }
+    shown = np.char.replace(names, " / ", "", count=1).tolist()
+    rows = ClockRows(codes, shown, time.astype("datetime64[us]") if is_date else time, shared)
+    steps, counts = np.unique(np.diff(time)[rows.has_next], return_counts=True)
+    if not len(steps):
+        return ClockFacts()
+    found = find_openings(Clock(), rows)
+    lines = closing_lines(closings(found.calendars, np.array(shown, dtype=object)))
+    usual = _step_words(int(steps[counts.argmax()]), is_date=is_date)
+    return ClockFacts(usual, int(np.count_nonzero(found.is_hole)), "; ".join(lines))
+
+
+def _step_words(step: int, *, is_date: bool) -> str:
+    if not is_date:
+        return "" if step == 1 else f"a step of {step}"
+    days = round(step / DAY, 4)
+    return STEPS.get(round(days), "monthly" if 28 <= days <= 31 else f"every {days:g} days")
+
+
+def _texts(column: Any) -> Array:
+    return np.ma.filled(np.ma.asarray(column, dtype=object), "").astype(str)
+
 
 SURE = 0.9  # fit of a whole name
 STEPS = {1: "daily", 7: "weekly", 14: "every two weeks"}
@@ -24,7 +75,6 @@ class Keys:
     series: tuple[str, ...]
     repeated: int  # rows whose series and period came before
     n_series: int
-    step: str  # daily, weekly, ...; empty where unknown
     clock: ClockFacts
 
     @property
@@ -38,8 +88,13 @@ def find_keys(sample: Sample, found: Profile) -> Keys:
     periods = _periods(found)
     period = periods[0] if periods else None
     series, repeated = _series(sample, found, period)
-    n_series, step, clock = _facts(sample, found, series, period)
-    return Keys(period, tuple(each.name for each in periods[1:3]), series, repeated, n_series, step, clock)
+    ((n_series,),) = sample.query(f"SELECT count(DISTINCT ({series_sql(found, series)},)) FROM log")
+    clock = ClockFacts()
+    if period is not None:
+        is_date = period.kind == "date" or period.compact_dates is not None
+        named = tuple(found.columns[name].sql for name in series)
+        clock = clock_facts(sample, named, period_sql(period), is_date=is_date)
+    return Keys(period, tuple(each.name for each in periods[1:3]), series, repeated, int(n_series), clock)
 
 
 def period_sql(period: Column) -> str:
@@ -120,30 +175,3 @@ def _attempts(usable: list[Column], rows: int) -> Iterator[tuple[str, ...]]:
 def _best_fit(name: str) -> float:
     roles = ("series", "item", "place", "group", "sales", "stock", "order", "price", "period", "received", "stockout")
     return max(fit(name, role) for role in roles)
-
-
-def _facts(
-    sample: Sample, found: Profile, series: tuple[str, ...], period: Column | None
-) -> tuple[int, str, ClockFacts]:
-    """Number of series, the usual step in words, and closed and missing periods."""
-    keys = series_sql(found, series)
-    ((n_series,),) = sample.query(f"SELECT count(DISTINCT ({keys},)) FROM log")
-    if period is None:
-        return int(n_series), "", ClockFacts()
-    moment = period_sql(period)
-    is_date = period.kind == "date" or period.compact_dates is not None
-    days = f"(epoch({moment}) / 86400.0)" if is_date else moment
-    lagged = f"lag({days}) OVER (PARTITION BY {keys} ORDER BY {days})"
-    counted = (
-        f"SELECT round(step, 4) AS step, count(*) AS n FROM (SELECT {days} - {lagged} AS step FROM log) "
-        "WHERE step > 0 GROUP BY 1 ORDER BY n DESC, step LIMIT 1"
-    )
-    steps = sample.query(counted)
-    if not steps:
-        return int(n_series), "", ClockFacts()
-    usual = float(steps[0][0])
-    clock = clock_facts(sample, tuple(found.columns[name].sql for name in series), moment, is_date=is_date)
-    if not is_date:
-        return int(n_series), "" if usual == 1 else f"a step of {usual:g}", clock
-    words = STEPS.get(round(usual), "monthly" if 28 <= usual <= 31 else f"every {usual:g} days")
-    return int(n_series), words, clock

@@ -1,22 +1,120 @@
-"""Contents of each column of a sample: numbers, flags, dates or text, and their format."""
+"""A sample of a table in DuckDB, and the contents of its columns: numbers, flags, dates or text, and their format."""
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from lostsales.data.proposal.formats import (
-    CURRENCY,
-    MISSING,
-    NumberFormat,
-    date_formats,
-    is_iso,
-    is_number,
-    number_format,
-)
-from lostsales.data.proposal.sample import Sample
-from lostsales.data.reading.files import NUMBERS
+import duckdb
+import numpy as np
+
+from lostsales.data.format import Format
+from lostsales.data.labels import is_missing, spelled
+from lostsales.data.reading.cells import connect
+from lostsales.data.reading.files import NUMBERS, open_files
+from lostsales.data.reading.formats import NumberFormat, date_formats, is_iso, number_format
+from lostsales.data.reading.table import Table, files_of, open_table
+from lostsales.data.reading.text import as_moment, as_number
+from lostsales.data.sql_names import identifier, quoted
+from lostsales.errors import LostSalesError
+from lostsales.types import Array
+
+SAMPLE_ROWS = 100_000  # of a sample: bounds time
+HEAD_ROWS = 20_000  # from which the columns that name a series are guessed
+
+
+@dataclass(frozen=True)
+class Sample:
+    """All or some rows of a table as the table `log` of a connection, loaded or not."""
+
+    connection: duckdb.DuckDBPyConnection
+    kinds: dict[str, tuple[str, str]]  # column: its expression in SQL and its type
+    rows: int
+    table_rows: int
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the sample has all rows of the table."""
+        return self.rows == self.table_rows
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """All rows of an answer."""
+        return list(self.connection.execute(sql).fetchall())
+
+    def write(self, folder: Path) -> Path:
+        """A file of these rows under the names of the table."""
+        named = ", ".join(f"{sql} AS {identifier(name)}" for name, (sql, _) in self.kinds.items())
+        is_text = all(kind == "text" for _, kind in self.kinds.values())
+        path = folder / ("sample.csv" if is_text else "sample.parquet")
+        self.connection.execute(f"COPY (SELECT {named} FROM log) TO {quoted(str(path))}")
+        return path
+
+    def head(self) -> "Sample":
+        """The first rows, or all rows where they are few."""
+        return self._sample("", SAMPLE_ROWS if self.rows <= SAMPLE_ROWS else HEAD_ROWS)
+
+    def whole_series(self, keys: tuple[str, ...]) -> "Sample":
+        """Rows of some values of the `keys`, all of each, about as many as a sample may have."""
+        share = -(-self.rows // SAMPLE_ROWS)
+        hashed = ", ".join(f"CAST({self.kinds[key][0]} AS VARCHAR)" for key in keys)
+        found = self._sample(f"WHERE hash({hashed}) % {share} = 0", 2 * SAMPLE_ROWS) if keys else self.head()
+        return found if found.rows >= HEAD_ROWS else self._sample("", SAMPLE_ROWS)  # a few very long series
+
+    def _sample(self, where: str, most: int) -> "Sample":
+        # In a schema of its own, so that it is `log` to those who ask through its cursor.
+        cursor = self.connection.cursor()
+        cursor.execute("CREATE SCHEMA IF NOT EXISTS sample")
+        try:
+            cursor.execute(f"CREATE OR REPLACE TABLE sample.log AS SELECT * FROM main.log {where} LIMIT {most}")
+        except duckdb.Error as error:
+            raise LostSalesError(f"the table cannot be read: {str(error).splitlines()[0]}") from None
+        cursor.execute("SET schema = 'sample'")
+        ((rows,),) = cursor.execute("SELECT count(*) FROM log").fetchall()
+        return Sample(cursor, self.kinds, int(rows), self.rows)
+
+
+def open_source(source: Any) -> Sample:
+    """CSV or Parquet files, or a pandas, polars or Arrow table."""
+    if isinstance(source, str | Path | list | tuple):
+        file = open_files(files_of(source), keep=False)
+        return Sample(file.connection, file.kinds, file.rows, file.rows)
+    table = open_table(source)
+    if not table.columns:
+        raise LostSalesError("a problem is proposed from columns, but the table has none")
+    columns = {f"c{index}": _values(table, name) for index, name in enumerate(table.columns)}
+    connection = connect()
+    connection.register("columns", columns)
+    connection.execute("CREATE TABLE log AS SELECT * FROM columns")
+    kinds = connection.execute("DESCRIBE log").fetchall()
+    named = zip(table.columns, kinds, strict=True)
+    return Sample(connection, {name: (column, kind) for name, (column, kind, *_) in named}, table.rows, table.rows)
+
+
+def _values(table: Table, column: str) -> Array:
+    """Numbers, truth values and moments as they are, all else as text, which DuckDB can hold whatever it is."""
+    cells = table.cells(column)
+    if cells.texts is None and cells.others is None:
+        values = next((each for each in (cells.numbers, cells.moments) if each is not None), None)
+        if values is not None:
+            return values
+    if cells.truths is not None and cells.texts is None and not np.isnan(cells.truths).any():
+        return cells.truths.astype(bool)
+    shown = table.shown(column, np.arange(table.rows))
+    texts = [None if is_missing(value) else _spelled(value) for value in shown]
+    return np.array(texts, dtype=object)
+
+
+def _spelled(value: object) -> str:
+    """A text that UTF-8 can write: reading refuses others, but a proposal can still be made."""
+    try:
+        return spelled(value).encode("utf-8", "replace").decode()
+    except Exception:  # noqa: BLE001, objects raise what they like
+        return f"a {type(value).__name__} without a text"
+
 
 MOST_VALUES = 2_000  # different texts of a column that are looked at
+# Texts that stand for no value.
+MISSING = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "-", "--", "?", ".", "nil"))
 FLAGS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"}, {"0", "1"})
 COMPACT_DATES = {"%Y%m%d": (1900_01_01, 2100_12_31), "%Y%m": (1900_01, 2100_12)}
 
@@ -116,12 +214,12 @@ def _text_column(
     if not texts:
         return Column(name, "empty", bare, 0, 0, 0, None, None, is_whole=False, examples=())
     if dates is not None:
-        return _counted(sample, name, "date", bare, as_moment(bare, dates[0] if dates else None), dates)
+        return _counted(sample, name, "date", bare, as_moment(bare, Format(dates=dates[:1])), dates)
     words = {text.lower() for text in texts}
     if words in FLAGS[:-1] or (len(words) == 1 and words <= FLAGS[0] | FLAGS[1]):
         return _counted(sample, name, "flag", bare, f"TRY_CAST({bare} AS BOOLEAN)")
-    if is_number(texts, numbers):
-        return _counted(sample, name, "number", bare, as_number(bare, numbers))
+    if numbers.reads(texts):
+        return _counted(sample, name, "number", bare, as_number(bare, numbers.written))
     return _counted(sample, name, "text", bare, bare)
 
 
@@ -159,27 +257,6 @@ def _is_compact(sample: Sample, sql: str, form: str, lowest: float, highest: flo
         return False
     text = f"CAST(TRY_CAST({sql} AS BIGINT) AS VARCHAR)"
     return bool(sample.query(f"SELECT count(try_strptime({text}, '{form}')) FROM log")[0][0] == read)
-
-
-def as_number(text: str, found: NumberFormat) -> str:
-    """SQL of the number in a text; NULL where there is none."""
-    if found.currency is not None:
-        text = f"trim(regexp_replace({text}, '{CURRENCY.replace('(?:', '(')}', '', 'i'))"
-    if found.style.thousands is not None:
-        text = f"replace({text}, {_quoted(found.style.thousands)}, '')"
-    return f"TRY_CAST(replace({text}, {_quoted(found.style.decimal)}, '.') AS DOUBLE)"
-
-
-def as_moment(text: str, form: str | None) -> str:
-    """SQL of the moment in a text, by a format or as ISO writes it; NULL where there is none."""
-    if form is not None:
-        return f"try_strptime({text}, {_quoted(form)})"
-    month = f"regexp_full_match({text}, '\\d{{4}}-\\d{{2}}')"
-    return f"TRY_CAST(CASE WHEN {month} THEN {text} || '-01' ELSE {text} END AS TIMESTAMP)"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def is_wide(names: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""A first problem file for a table of sales."""
+"""A first problem file for a table of sales, and where it is written."""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,11 +6,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from lostsales.data.databases.query import DatabaseQuery
+from lostsales.data.output_files import check_output, replacing
 from lostsales.data.problem import Problem
 from lostsales.data.proposal.draft import draft, is_explained
-from lostsales.data.proposal.findings import TableFindings, look
-from lostsales.data.proposal.profile import is_wide
-from lostsales.data.proposal.sample import open_source
+from lostsales.data.proposal.facts import TableFacts, look
+from lostsales.data.proposal.profile import is_wide, open_source
+from lostsales.data.reading.table import files_of
 from lostsales.data.settings import checked
 from lostsales.errors import LogError, LostSalesError
 
@@ -94,7 +96,7 @@ def propose(source: Any) -> Proposal:
     return Proposal(problem, text, _columns(problem, found), tuple(left), not reasons, opened.rows, found.sample.rows)
 
 
-def _reasons_against(source: Any, found: TableFindings, problem: Problem) -> tuple[str, ...]:
+def _reasons_against(source: Any, found: TableFacts, problem: Problem) -> tuple[str, ...]:
     """Why the table cannot be read with a problem; a large one is tried on the sample."""
     from lostsales.data.reading.gate import read_log
 
@@ -111,10 +113,30 @@ def _reasons_against(source: Any, found: TableFindings, problem: Problem) -> tup
     return ()
 
 
-def _columns(problem: Problem, found: TableFindings) -> dict[str, str | tuple[str, ...]]:
+def _columns(problem: Problem, found: TableFacts) -> dict[str, str | tuple[str, ...]]:
     have = found.profile.columns
     series = problem.columns.series_parts
     named = {"series": series[0] if len(series) == 1 else series} if set(series) <= set(have) else {}
     return named | {
         role: name for role, name in problem.columns.model_dump().items() if role != "series" and name in have
     }
+
+
+def problem_target(table: Path | DatabaseQuery, out: Path | None, force: bool) -> Path:
+    """The file to write, or an error before any work."""
+    beside = table.with_suffix(".toml") if isinstance(table, Path) and table.name else None
+    target = beside if out is None else out
+    if target is None or target.suffix != ".toml":
+        raise LostSalesError(f"a problem is written to a file that ends in .toml, but {target} does not")
+    check_output(target, (table,) if isinstance(table, Path) else files_of(table))
+    if target.exists() and not force:
+        raise LostSalesError(
+            f"{target} is there already: --force replaces it, --out writes another file, --out - prints the proposal"
+        )
+    return target
+
+
+def write_problem(text: str, target: Path) -> None:
+    """Write all of it or nothing."""
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -11,7 +11,7 @@ from lostsales.data.labels import SERIES_SEPARATOR, joined, plain_number, spelle
 from lostsales.data.progress import Progress
 from lostsales.data.reading.cells import Cells, Texts
 from lostsales.data.reading.findings import Findings
-from lostsales.data.reading.hints import date_hint, number_hint
+from lostsales.data.reading.formats import date_hint, number_hint
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import as_flag, as_moment, as_number, by_date_format, stripped
 from lostsales.types import Array, Bools, Floats, Ints

@@ -12,8 +12,7 @@ from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import spelled
 from lostsales.data.output_files import check_output, is_within, replacing
 from lostsales.data.reading.findings import Findings
-from lostsales.data.reading.paths import DROPPED, files_of
-from lostsales.data.reading.table import SomeRows, Table
+from lostsales.data.reading.table import DROPPED, SomeRows, Table, files_of
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.types import Ints
 

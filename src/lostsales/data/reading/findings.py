@@ -11,7 +11,7 @@ from lostsales.errors import LogError
 from lostsales.types import Array, Bools, Ints
 
 EXAMPLES = 3  # rows shown per finding
-MOST_SHOWN = 200  # characters of a value
+SHOWN_CHARACTERS = 200  # characters of a value
 MOST_NAMES = 50  # columns
 
 
@@ -20,11 +20,15 @@ class Findings:
     """All reasons against a table; `series_of` and `period_of` name its rows once they are read."""
 
     source: str
-    place: Callable[[int], str] = "row {}".format
+    place_of: Callable[[int], str] | None = None  # the name of a row in messages; by default its number
     reasons: list[str] = field(default_factory=list)
     series_of: tuple[Ints, Array] | None = None  # codes, texts
     period_of: Array | None = None
     bad_rows: list[tuple[str, Ints]] = field(default_factory=list)  # what was wanted, and the rows that break it
+
+    def place(self, row: int) -> str:
+        """The name of a row in messages."""
+        return f"row {row}" if self.place_of is None else self.place_of(row)
 
     def add(self, reason: str) -> None:
         """A reason about the table as a whole."""
@@ -116,7 +120,7 @@ def _plain(value: object) -> str:
     if isinstance(value, PlainText):
         return str(value)
     text = repr(str.__str__(value)) if isinstance(value, str) else _spelled(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
 def _spelled(value: object) -> str:

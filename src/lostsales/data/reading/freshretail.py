@@ -8,17 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.calendar.clock import WEEKDAYS
 from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.files import FileTable
+from lostsales.data.reading.files import FileTable, open_files
 from lostsales.data.reading.gate import read_table
-from lostsales.data.reading.opening import open_files
-from lostsales.data.reading.paths import files_of
+from lostsales.data.reading.table import files_of
 from lostsales.errors import LostSalesError
 
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+SHORT_WEEKDAYS = tuple(day[:3] for day in WEEKDAYS)
 # Our columns, and what they are called where the set was published or where it was prepared for study.
 SOURCES = {
     "store_id": ("store_id",),
@@ -41,7 +41,7 @@ PROBLEM = Problem(
     columns=Columns(series=("store_id", "product_id"), period="day"),
     features=(
         *(Feature(name=name) for name in NUMERIC),
-        Feature(name="weekday", kind="categorical", levels=WEEKDAYS),
+        Feature(name="weekday", kind="categorical", levels=SHORT_WEEKDAYS),
     ),
     attributes=("usual_sales",),
 )

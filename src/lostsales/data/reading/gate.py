@@ -14,25 +14,24 @@ from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
-from lostsales.data.reading.calendar import check_calendar, with_calendar
 from lostsales.data.reading.checks import (
+    check_calendar,
     check_clock,
     check_closings,
     check_constant,
     check_duplicates,
     check_out_of_stock,
     check_stock,
+    missing_zeros,
+    with_stockouts_by,
 )
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.contradictions import missing_zeros, with_stockouts_by
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.evening_orders import lay_out, with_first_orders
 from lostsales.data.reading.findings import Findings
-from lostsales.data.reading.log_columns import read_columns, require_columns
-from lostsales.data.reading.paths import problem_beside
-from lostsales.data.reading.sales_only import as_sales_only
+from lostsales.data.reading.log_columns import as_sales_only, read_columns, require_columns, with_calendar
 from lostsales.data.reading.supply import pipeline_texts
-from lostsales.data.reading.table import Table, open_table
+from lostsales.data.reading.table import Table, open_table, problem_beside
 from lostsales.data.receipts import with_receipts
 from lostsales.errors import LogError
 from lostsales.types import Array, Ints
@@ -293,8 +292,8 @@ class _Gate:
     def _with_pipeline(self, log: SalesLog) -> SalesLog:
         """The log with what is on the way, as its columns say, or else as orders and receipts tell."""
         given = self._in_order(self.columns.on_order)
-        if given is not None and given.shape[1] == log.problem.pipeline_length and not log.demand_only:
-            wrong = contradicts_orders(log, given)
+        if given is not None and given.shape[1] == log.problem.pipeline_length and log.ledger is not None:
+            wrong = contradicts_orders(log, log.ledger, given)
             wanted = f"{log.problem.columns.on_order} must equal the orders of the periods before"
             self.findings.check(wrong, wanted, pipeline_texts(given) if wrong.any() else None, rows=self.ordering)
             self.findings.raise_if_any(self.table.rows)

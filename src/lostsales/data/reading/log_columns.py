@@ -1,18 +1,34 @@
 """The columns of a log: those that a table must have, and their values."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from lostsales.data.calendar.dates import calendar_values
 from lostsales.data.economics import UnitCosts
 from lostsales.data.feature import Feature
+from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.supply import LotColumns, read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.types import Array, Bools, Floats, Ints
+
+
+def as_sales_only(problem: Problem, columns: Collection[str], allowed: bool) -> tuple[Problem, bool]:
+    """The problem as a table names its columns, and whether the table may lack stock-out flags and prices.
+
+    A table of sales alone may where that is `allowed`, or where its columns have the names of forecasting libraries.
+    """
+    named = problem.named_as_in(columns)
+    names = named.columns
+    sales_only = (allowed or named is not problem) and names.stock not in columns and names.order not in columns
+    named = named.with_share_in(columns)
+    priced = names.price in columns or named.price is not None or named.prices is not None
+    return (named.model_copy(update={"price": 1.0}) if sales_only and not priced else named), sales_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,3 +213,21 @@ def _costs(reader: ColumnReader, problem: Problem) -> tuple[UnitCosts | None, tu
         else:
             missing.append(role)
     return None if missing else UnitCosts(**found, fixed_order=given.fixed_order), tuple(missing)
+
+
+def with_calendar(log: SalesLog) -> SalesLog:
+    """The log with the features of its calendar."""
+    if not log.problem.calendar:
+        return log
+    features = log.features.copy()
+    fill_calendar(log.problem, log.period, features)
+    return replace(log, features=features)
+
+
+def fill_calendar(problem: Problem, period: Array, features: Floats) -> None:
+    """Write the features of the calendar at periods (rows,) into their columns of (rows, features)."""
+    clock = problem.clock.calendars
+    step = clock.step if clock.is_dated else 0
+    for index, feature in enumerate(problem.features):
+        if feature.calendar is not None:
+            features[:, index] = calendar_values(feature.name, feature.calendar, np.asarray(period), step)

@@ -92,7 +92,7 @@ class LotColumns:
 
     @classmethod
     def read(cls, reader: ColumnReader, supply: Supply) -> "LotColumns":
-        """Those that the supply names columns of."""
+        """Read the columns that the supply names."""
         named = {rule: name for rule in LOTS if isinstance(name := getattr(supply, rule), str)}
         found = {rule: (name, reader.number(name)) for rule, name in named.items()}
         for rule, (name, values) in found.items():

@@ -3,6 +3,7 @@
 import re
 
 from lostsales.data.format import Format
+from lostsales.data.sql_names import quoted
 
 # What is between digits and signs in tables that people write: spaces, those that do not break among them.
 _SPACES = " \\t\u00a0\u202f"
@@ -24,7 +25,7 @@ def stripped(text: str) -> str:
 def as_number(text: str, written: Format) -> str:
     """The number, also inf; NULL where the text is none, and for nan."""
     bare = stripped(text)
-    clean, pattern = bare, _number_pattern(written)
+    clean, pattern = bare, number_pattern(written)
     marks = _ALIKE.get(written.thousands or "", written.thousands or "")
     if written.currency is not None:
         clean = f"trim(replace({clean}, {quoted(written.currency)}, ''), E'{_SPACES}')"
@@ -69,12 +70,8 @@ def by_date_format(text: str, date_format: str) -> str:
     return f"CASE WHEN regexp_matches({text}, '\\d') AND year({moment}) >= {FIRST_YEAR} THEN {moment} END"
 
 
-def quoted(text: str) -> str:
-    """Text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _number_pattern(written: Format) -> str:
+def number_pattern(written: Format) -> str:
+    """Pattern of the numbers in a format, for DuckDB and for Python."""
     decimal = f"[{written.decimal}]"
     digits = "\\d+"
     if written.thousands is not None:

@@ -1,7 +1,7 @@
 """Audit of a log: censored runs, identifiability of hidden demand, tests of assumptions, and what data to collect."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
 
     """
     runs = find_runs(log, cap)
-    filling, losing = stages(progress, (1, 1))
+    filling, losing = stages(progress, (1, 6))  # of the time, measured on `steady`
     filled, sentence = _impute(log, runs, seed, filling)
     ends = run_ends(runs)
     balance, follows = _balance(log)
@@ -189,10 +189,7 @@ def _balance(log: SalesLog) -> tuple[dict[str, float] | None, str]:
     """
     if log.order is None or not log.notes.balance_rows:
         return None, "unknown: no stock, or no row with a next row"
-    counts = {
-        balance: off_balance(replace(log, problem=log.problem.model_copy(update={"balance": balance})))
-        for balance in BALANCES
-    }
+    counts: dict[str, tuple[int, int]] = {balance: off_balance(log, balance) for balance in BALANCES}
     explained = {balance: 1 - off / rows for balance, (rows, off) in counts.items()}
     best = "netted" if nets_orders(log) else "lost-sales"
     if explained[best] < CLOSE_TO_ALL:

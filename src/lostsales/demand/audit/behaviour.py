@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.log import SalesLog
-from lostsales.data.order_moment import order_moment
+from lostsales.data.reading.evening_orders import order_moment
 from lostsales.demand.audit.decision_causes import Explained, FreePrice, explained_by, free_prices
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.decision_tests import ORDERS, DecisionTest, PriceLink, decision_tests

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.calendar.grid import DAY
+from lostsales.data.calendar.clock import DAY, weekday_of
 from lostsales.data.log import SalesLog
 from lostsales.demand.forecasting.panel import panel_of
 from lostsales.demand.forecasting.periods import PeriodColumns
@@ -17,7 +17,6 @@ from lostsales.types import Array, Floats, Ints
 
 WEEKDAYS, WEEKS = 7, 52
 INDEX_RANGE = 1e-3, 1e6  # bounds of an index, which must stay positive
-MONDAY = 3  # offset of weekdays: 1970-01-01 was a Thursday
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +82,6 @@ class CalendarSeason:
         if dates.dtype.kind != "M":
             return np.ones((len(dates), periods))
         return self.index(dates[:, None] + np.arange(periods) * np.timedelta64(self.step, "us"))
-
-
-def weekday_of(dates: Array) -> Ints:
-    """Weekday, 0 for Monday."""
-    return np.asarray((dates.astype("datetime64[D]").astype(np.int64) + MONDAY) % WEEKDAYS)
 
 
 def week_of(dates: Array) -> Ints:

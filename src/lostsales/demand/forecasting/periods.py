@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.calendar.closed_table import ClosedTable
-from lostsales.data.calendar.grid import DAY, WEEK_DAYS, PeriodGrid
+from lostsales.data.calendar.clock import DAY, WEEK_DAYS
+from lostsales.data.calendar.periods import ClosedTable, PeriodGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.products import Products
 from lostsales.types import Array, Ints

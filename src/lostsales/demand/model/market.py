@@ -6,11 +6,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lostsales.data.assortment import is_assortment
+from lostsales.data.calendar.clock import weekday_of
 from lostsales.data.encoding import feature_columns
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.observed import Observed
-from lostsales.demand.forecasting.calendar_season import CalendarSeason, weekday_of
+from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.periods import PeriodColumns
 from lostsales.demand.model.response import FittedResponse, Response, ResponseRows, fit_response
 from lostsales.saved_fields import Axis, numbers

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.demand_bounds import share_demand
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.data.share_rows import share_demand
 from lostsales.data.splits import hold_out, resample_counts
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import Runs, find_runs

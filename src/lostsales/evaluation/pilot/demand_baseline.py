@@ -3,10 +3,11 @@
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.calendar.clock import DAY
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.settings import StrictSettings
-from lostsales.evaluation.pilot.clock import DAY, PilotClock
 from lostsales.evaluation.pilot.panel import PilotPanel
 from lostsales.types import Bools, Floats
 
@@ -34,7 +35,7 @@ class DemandBaseline(StrictSettings):
     def of(
         cls,
         panel: PilotPanel,
-        clock: PilotClock,
+        clock: PeriodGrid,
         demand: Floats,
         usual: Floats,
         price: Floats,
@@ -58,7 +59,7 @@ class DemandBaseline(StrictSettings):
         found = np.linalg.solve(gram, own.T @ outcome)
         return cls(columns=columns, coefficients=tuple(found.tolist()), centre=tuple(centre.tolist()))
 
-    def residuals(self, panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats) -> Floats:
+    def residuals(self, panel: PilotPanel, clock: PeriodGrid, demand: Floats, usual: Floats, price: Floats) -> Floats:
         """Relative demand less its expectation, (series, periods); NaN if there is no row or no usual demand."""
         inputs = _inputs(panel.log, clock, self.columns)
         inputs[:, self.columns.index(PRICE)] = 0.0
@@ -70,7 +71,7 @@ class DemandBaseline(StrictSettings):
 
 
 def past_residuals(
-    panel: PilotPanel, clock: PilotClock, demand: Floats, usual: Floats, price: Floats, own: DemandBaseline
+    panel: PilotPanel, clock: PeriodGrid, demand: Floats, usual: Floats, price: Floats, own: DemandBaseline
 ) -> Floats:
     """Cross-fitted residuals of the past, (series, periods), comparable with those of a pilot.
 
@@ -101,7 +102,7 @@ def _relative(price: Floats, usual: Floats) -> Floats:
     return np.asarray(price / np.where(usual > 0, usual, 1.0) - 1)
 
 
-def _column_names(log: SalesLog, clock: PilotClock) -> tuple[str, ...]:
+def _column_names(log: SalesLog, clock: PeriodGrid) -> tuple[str, ...]:
     """Names of the columns: price, numeric features, levels of features and weekdays, both without the first.
 
     Plain numbers may count days, so that every seventh of them is treated as the same weekday.
@@ -110,10 +111,10 @@ def _column_names(log: SalesLog, clock: PilotClock) -> tuple[str, ...]:
     for feature in log.problem.features:
         own = [""] if feature.levels is None else [f"={spelled(level)}" for level in feature.levels[1:]]
         found += [f"feature {feature.name}{each}" for each in own]
-    return (*found, *(f"weekday {day}" for day in range(1, 7) if clock.is_daily or not clock.dated))
+    return (*found, *(f"weekday {day}" for day in range(1, 7) if clock.is_daily or not clock.is_dated))
 
 
-def _inputs(log: SalesLog, clock: PilotClock, columns: tuple[str, ...]) -> Floats:
+def _inputs(log: SalesLog, clock: PeriodGrid, columns: tuple[str, ...]) -> Floats:
     """Columns of every row, (rows, columns); 0 if the log does not have one, and for the price."""
     found: dict[str, Floats] = {}
     for at, feature in enumerate(log.problem.features):
@@ -122,8 +123,8 @@ def _inputs(log: SalesLog, clock: PilotClock, columns: tuple[str, ...]) -> Float
             found[f"feature {feature.name}"] = values
         for number, level in enumerate(feature.levels or ()):
             found[f"feature {feature.name}={spelled(level)}"] = (values == number).astype(np.float64)
-    if clock.is_daily or not clock.dated:
-        days = (log.period.astype(np.int64) // (DAY if clock.dated else 1) + 3) % 7
+    if clock.is_daily or not clock.is_dated:
+        days = (log.period.astype(np.int64) // (DAY if clock.is_dated else 1) + 3) % 7
         found |= {f"weekday {day}": (days == day).astype(np.float64) for day in range(7)}
     nothing = np.zeros(len(log))
     return np.column_stack([found.get(column, nothing) for column in columns])

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import FEW_SERIES
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.pilot.assignment import strata_of
-from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.evaluation.pilot.clock import clock_after
 from lostsales.evaluation.pilot.layouts import Layout, SplitBySeries, Switchback
 from lostsales.evaluation.pilot.market import PastMarket, past_mean
 from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
@@ -123,7 +124,7 @@ def pilot(
 
 def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, progress: Progress | None = None) -> Pilot:
     """Design a pilot, as `pilot` does; what it can detect does not depend on the policy."""
-    clock = PilotClock.after(log)
+    clock = clock_after(log)
     names, notes = _still_sold(log, clock)
     panel, outcomes = PilotPanel.of(log, clock, names), Outcomes.of(log, settings.seed, progress)
     profit = panel.table(outcomes.profit)
@@ -151,9 +152,9 @@ def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, pro
     return Pilot(
         design=design,
         seed=settings.seed,
-        start=clock.start,
+        start=clock.anchor,
         step=clock.step,
-        dated=clock.dated,
+        dated=clock.is_dated,
         periods=plan.periods(planned),
         wash_out=washed,
         block=plan.block(planned),
@@ -170,7 +171,7 @@ def design_pilot(log: SalesLog, tried: TriedPolicy, settings: PilotSettings, pro
     )
 
 
-def _layout(design: Design, profit: Floats, clock: PilotClock, wash_out: int, power: float) -> Layout:
+def _layout(design: Design, profit: Floats, clock: PeriodGrid, wash_out: int, power: float) -> Layout:
     """Layout of a design, with the precision estimated from past profits (series, periods)."""
     model = ProfitModel.of(profit, by_series=design == "series")
     if design == "series":
@@ -178,7 +179,7 @@ def _layout(design: Design, profit: Floats, clock: PilotClock, wash_out: int, po
     return Switchback(model, clock, wash_out, power)
 
 
-def _needed(plan: Layout, clock: PilotClock, usual: float, shares: list[float]) -> tuple[NeededPeriods, ...]:
+def _needed(plan: Layout, clock: PeriodGrid, usual: float, shares: list[float]) -> tuple[NeededPeriods, ...]:
     found = []
     for share in shares:
         units = plan.units_for(share * abs(usual))
@@ -219,9 +220,9 @@ def _past_rows(new: Bools, plan: Layout, planned: int, offsets: Ints) -> tuple[B
     return counted, counted & ~new[:, place // length]
 
 
-def _still_sold(log: SalesLog, clock: PilotClock) -> tuple[Array, tuple[str, ...]]:
+def _still_sold(log: SalesLog, clock: PeriodGrid) -> tuple[Array, tuple[str, ...]]:
     """Names of series with a row in the last part of the log, and a note on the others."""
-    products, offset = log.products, clock.offset(log.period)
+    products, offset = log.products, clock.position(log.period)
     last = np.full(len(products), np.iinfo(np.int64).min)
     np.maximum.at(last, products.of_row, offset)
     recent = max(int(RECENT_SHARE * (offset.max() - offset.min() + 1)), RECENT_PERIODS)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.pilot.assignment import assignments_of, draw_series, draw_switches, switches_of
-from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.evaluation.pilot.power import needed_drift
 from lostsales.evaluation.pilot.precision import ProfitModel
 from lostsales.types import Bools, Ints
@@ -24,7 +24,7 @@ class SplitBySeries:
     """Split by series; its length is in counted periods."""
 
     model: ProfitModel
-    clock: PilotClock
+    clock: PeriodGrid
     wash_out: int
     power: float
     strata: Ints
@@ -79,7 +79,7 @@ class Switchback:
     """Switchback; its length is in pairs of blocks."""
 
     model: ProfitModel
-    clock: PilotClock
+    clock: PeriodGrid
     wash_out: int
     power: float
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.evaluation.pilot.clock import PilotClock
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals, weights_of
 from lostsales.evaluation.pilot.drift import Detector, MarketFigures, detectors
 from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
@@ -24,7 +24,7 @@ class PastMarket:
     stockouts: Floats  # (series, periods)
 
     @classmethod
-    def of(cls, panel: PilotPanel, clock: PilotClock, outcomes: Outcomes) -> "PastMarket":
+    def of(cls, panel: PilotPanel, clock: PeriodGrid, outcomes: Outcomes) -> "PastMarket":
         """Estimate from the rows of a log."""
         periods = panel.row.shape[1]
         usual, price = (past_mean(panel.table(each), periods) for each in (outcomes.demand, panel.log.price))

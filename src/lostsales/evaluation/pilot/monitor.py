@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
+from lostsales.evaluation.pilot.clock import check_periods
 from lostsales.evaluation.pilot.drift import MarketFigures, alarms
 from lostsales.evaluation.pilot.estimators import by_series, by_switches, centred
 from lostsales.evaluation.pilot.monitoring import (
@@ -62,7 +63,7 @@ def monitor(pilot: Pilot | str | Path, log: SalesLog, *, seed: int = 0, progress
     """
     plan = Pilot.load(pilot) if isinstance(pilot, str | Path) else pilot
     log.decisions("monitor")
-    plan.clock.check(log)
+    check_periods(plan.clock, log)
     panel = PilotPanel.of(log, plan.clock, plan.names, first=0)
     _check_started(plan, panel, log)
     outcomes = Outcomes.of(log, seed, progress)
@@ -179,7 +180,7 @@ def _missing(plan: Pilot, panel: PilotPanel, is_new: Bools) -> tuple[MissingRows
 
 def _unknown(plan: Pilot, log: SalesLog) -> tuple[str, ...]:
     """Series with rows since the start that are not in the pilot."""
-    since = log.series[plan.clock.offset(log.period) >= 0]
+    since = log.series[plan.clock.position(log.period) >= 0]
     known = set(plan.names.tolist())
     names: Array = log.names[np.unique(since)]
     return tuple(dict.fromkeys(str(name) for name in names if str(name) not in known))
@@ -188,7 +189,7 @@ def _unknown(plan: Pilot, log: SalesLog) -> tuple[str, ...]:
 def _notes(plan: Pilot, panel: PilotPanel) -> tuple[str, ...]:
     notes = []
     gaps = int(panel.offsets[-1]) + 1 - len(panel.offsets)
-    if gaps and not plan.clock.dated:
+    if gaps and not plan.clock.is_dated:
         notes.append(f"{gaps} periods since the start have no row of any series")
     if plan.design == "switchback" and panel.offsets[-1] >= plan.periods:
         notes.append("rows after the planned end are not counted: the schedule does not cover them")
@@ -198,7 +199,7 @@ def _notes(plan: Pilot, panel: PilotPanel) -> tuple[str, ...]:
 def _check_started(plan: Pilot, panel: PilotPanel, log: SalesLog) -> None:
     if len(panel.offsets):
         return
-    last = int(plan.clock.offset(log.period).max())
+    last = int(plan.clock.position(log.period).max())
     start, end = plan.clock.name(0), plan.clock.name(last)
     if last < 0:
         raise LostSalesError(f"the pilot starts in {start}, but the log ends in {end}: give the log since its start")

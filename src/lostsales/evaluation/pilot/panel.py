@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.survival.imputation import impute
-from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.types import Array, Floats, Ints
 
 
@@ -36,11 +36,11 @@ class PilotPanel:
     row: Ints  # (series, periods)
 
     @classmethod
-    def of(cls, log: SalesLog, clock: PilotClock, names: Array, first: int | None = None) -> "PilotPanel":
+    def of(cls, log: SalesLog, clock: PeriodGrid, names: Array, first: int | None = None) -> "PilotPanel":
         """Arrange the rows of the named series from an offset on; periods without any row are left out."""
         place = {str(name): at for at, name in enumerate(names)}
         of_series = np.array([place.get(str(name), -1) for name in log.names], dtype=np.int64)
-        series, offset = of_series[log.series], clock.offset(log.period)
+        series, offset = of_series[log.series], clock.position(log.period)
         rows = np.flatnonzero((series >= 0) & (True if first is None else offset >= first))
         offsets, column = np.unique(offset[rows], return_inverse=True)
         row = np.full((len(names), len(offsets)), -1, dtype=np.int64)

@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.json_files import read_json
 from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.writing import write_tables
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.pilot.assignment import draw_series, draw_switches, draws_for
-from lostsales.evaluation.pilot.clock import PilotClock
 from lostsales.evaluation.pilot.demand_baseline import DemandBaseline
 from lostsales.evaluation.pilot.drift import Detector
 from lostsales.types import Array, Bools, Floats, Ints
@@ -95,9 +95,9 @@ class Pilot(StrictSettings):
     notes: tuple[str, ...] = Field((), description="Remarks for the reader.")
 
     @property
-    def clock(self) -> PilotClock:
+    def clock(self) -> PeriodGrid:
         """Clock of its periods."""
-        return PilotClock(self.start, self.step, self.dated)
+        return PeriodGrid(self.dated, self.step, self.start)
 
     @property
     def names(self) -> Array:
@@ -154,7 +154,7 @@ class Pilot(StrictSettings):
                 names.append(each.name)
                 policies.append(NEW if new else AS_BEFORE)
                 strata.append(each.stratum)
-                spans.append([clock.label(at) for at in (begins, ends[block] - 1, begins + self.wash_out)])
+                spans.append([clock.period(at) for at in (begins, ends[block] - 1, begins + self.wash_out)])
         kind = "datetime64[us]" if self.dated else "int64"
         first, last, counted = (np.array(column, dtype=kind) for column in zip(*spans, strict=True))
         if clock.is_daily:

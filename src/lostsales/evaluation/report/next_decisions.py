@@ -6,9 +6,10 @@ import numpy as np
 
 from lostsales.data.balance import is_off_balance, stock_after
 from lostsales.data.labels import spelled
-from lostsales.data.log import MOST_OFF_BALANCE, SalesLog
+from lostsales.data.ledger import MOST_OFF_BALANCE
+from lostsales.data.log import SalesLog
+from lostsales.data.pipelines import arrival_texts
 from lostsales.data.sublogs import series_of, with_open_period
-from lostsales.data.supply_words import arrival_texts
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, on_sale
 from lostsales.evaluation.log_decisions import log_as_asked

@@ -4,10 +4,10 @@ import numpy as np
 
 from lostsales.data.balance import stock_after
 from lostsales.data.calendar.openings import ClockRows, on_given_closed, shared_columns
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
-from lostsales.data.reading.calendar import fill_calendar
+from lostsales.data.reading.log_columns import fill_calendar
 from lostsales.data.sublogs import series_of
 from lostsales.evaluation.assortment import on_sale
 from lostsales.types import Array, Floats
@@ -79,11 +79,7 @@ def _cycle(values: Floats, place: Array) -> int | None:
 def next_period(log: SalesLog) -> Array:
     """One usual step after the last period of each series, (series,)."""
     ends = np.r_[log.starts[1:], len(log)] - 1
-    steps = np.diff(log.period)[log.has_next[:-1]]
-    if not len(steps):
-        return np.asarray(log.period[ends])
-    values, counts = np.unique(steps, return_counts=True)
-    return np.asarray(log.period[ends] + values[counts.argmax()])
+    return np.asarray(log.period[ends] + log.usual_step)
 
 
 def _next_open_period(log: SalesLog) -> Array:
@@ -144,11 +140,8 @@ def _calendar_ahead(log: SalesLog | None, first: str, periods: int) -> dict[int,
 def coming_periods(log: SalesLog | None, first: str, periods: int) -> list[str]:
     """The texts of periods from today's on, in the usual step of the log; numbered if that cannot be determined."""
     try:
-        if log is not None and log.period.dtype.kind == "M":
-            steps = np.diff(log.period)[log.has_next[:-1]]
-            values, counts = np.unique(steps, return_counts=True)
-            start = np.datetime64(first, "us")
-            return [spelled(start + at * values[counts.argmax()]) for at in range(periods)]
+        if log is not None and log.period.dtype.kind == "M" and log.usual_step:
+            return [spelled(np.datetime64(first, "us") + at * log.usual_step) for at in range(periods)]
         return [str(int(first) + at) for at in range(periods)]
     except ValueError:
         return [first if at == 0 else f"{first} + {at}" for at in range(periods)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lostsales.data.calendar.grid import DAY
+from lostsales.data.calendar.clock import DAY
 from lostsales.data.economics import UnitCosts, carried, sales_profit
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.calendar_season import CalendarSeason

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from lostsales.data.journal import Journal, open_journal
 from lostsales.data.json_files import write_json
+from lostsales.data.parallel import check_workers
 from lostsales.data.progress import Progress
-from lostsales.data.worker_processes import check_workers
 from lostsales.errors import LostSalesError
 from lostsales.lab.exact.solve import Target, criterion_of, solve_reference
 from lostsales.lab.experiments.cells import run_cell

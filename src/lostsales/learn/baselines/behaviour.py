@@ -33,9 +33,9 @@ from lostsales.policy.view import Action, View
 from lostsales.saved_fields import POSITIVE, Axis, NonNegative, Positive, indices, numbers
 from lostsales.types import Floats, Ints
 
-COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)
+COEFFICIENTS = (0.3, 3.0, 30.0, 300.0)  # c, from a rule hardly seen to one that only the nearest rows show
 WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e6)  # alpha; the last leaves only m
-MOST_ROWS = 2_000
+MOST_ROWS = 2_000  # kept in a policy: bounds the time of a decision
 PILOT = 500  # c and alpha are chosen on so many rows
 CHUNK = 128  # rows whose distances stay in the cache
 

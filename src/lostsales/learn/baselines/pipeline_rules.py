@@ -16,7 +16,7 @@ from lostsales.learn.learner import Learner
 from lostsales.types import Floats
 
 NEVER = 1e12  # a level that stock and pipeline never reach
-MOST_CAPS = 20
+MOST_CAPS = 20  # candidates: bounds the time of a fit
 
 
 class CappedBaseStock(Learner):

@@ -31,10 +31,9 @@ from lostsales.types import Floats
 
 PROJECTED = 64  # paths of demand of a projected inventory level
 PATHS = 50  # simulated series for each candidate, with common random numbers
-MOST_PERIODS = 50
-MOST_LEVELS = 30
-ROUNDS = 5
-
+MOST_PERIODS = 50  # that are simulated, and
+MOST_LEVELS = 30  # candidates of a level: bound the time of a fit
+ROUNDS = 5  # of levels and prices in turns; a round that changes nothing is the last
 REFINED = 10  # levels on either side of the best of a coarse ladder
 
 Rule = tuple[float, ...]  # s, S, price, waiting price, and the cap of an order where it has one

@@ -20,8 +20,6 @@ from lostsales.policy.view import Action, View
 from lostsales.saved_fields import AsJson, Axis, NonNegative, Number, numbers
 from lostsales.types import RELATIVE_TOLERANCE, Floats
 
-PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
-
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -67,9 +65,7 @@ class Thresholds:
             fits = np.searchsorted(grid.orders, left, side="right") - 1
             return Action(price, grid.orders[np.minimum(nearest, np.maximum(fits, 0))])
         may = rules.feasible(grid, stock, last_price, features, limit)
-        grid_price, grid_order = grid.pairs.T
-        far = PRICE_FIRST * np.abs(grid_price - price[:, None]) + np.abs(grid_order - wanted[:, None])
-        return Action(*grid.pairs[np.where(may, far, np.inf).argmin(axis=1)].T)
+        return grid.nearest(Action(price, wanted), may)
 
 
 def position_of(view: View, paths: Floats | None) -> Floats:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lostsales.data.cost_features import costs_as_features
+from lostsales.data.encoding import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.product_table import ProductAttributes

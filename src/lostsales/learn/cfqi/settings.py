@@ -5,13 +5,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from lostsales.data.budget import Cost
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.relative import Quantity
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.survival.tail import Tail
-from lostsales.learn.cfqi.cost import cfqi_cost
 from lostsales.learn.cfqi.iteration import BETA
 from lostsales.learn.cfqi.learn import learn
 from lostsales.learn.cfqi.policy import QPolicy
@@ -47,6 +45,7 @@ class CFQI(Learner):
     """
 
     method: ClassVar[str] = "c-fqi"
+    bytes_a_row: ClassVar[int] = 3_500
     quick_settings: ClassVar[dict[str, Any]] = {"iterations": 10}
 
     beta: Annotated[float, Field(ge=0)] | None = Field(
@@ -119,10 +118,6 @@ class CFQI(Learner):
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
         """How many of the iterations, from the first, are pessimistic."""
         return 0
-
-    def cost(self, log: SalesLog) -> Cost:
-        """Time and memory that `fit` is expected to take."""
-        return cfqi_cost(self, log)
 
     def runs(self, log: SalesLog) -> Runs:
         """The runs of stock-outs of a log as it learns from them."""

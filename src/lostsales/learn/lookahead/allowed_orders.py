@@ -8,8 +8,7 @@ from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import RELATIVE_TOLERANCE, Floats
 
-PRICE_FIRST = 1e9  # the nearest allowed price counts before the nearest allowed order
-FEW_ORDERS = 64  # of a list that is tried whole
+FEW_ORDERS = 64  # of a list that is tried whole: a longer one would be compared row by row for nothing
 
 
 def nearest_allowed(
@@ -34,8 +33,7 @@ def nearest_allowed(
     orders = _orders(problem, rules, wanted.order, multiple, most)
     grid = ActionGrid(_prices(problem, rules, wanted.price), orders, room, unit_cost)
     may = rules.feasible(grid, view.stock, view.last_price, features, limit)
-    far = PRICE_FIRST * np.abs(grid.price - wanted.price[:, None]) + np.abs(grid.order - wanted.order[:, None])
-    return grid.taken(np.where(may, far, np.inf).argmin(axis=1))
+    return grid.nearest(wanted, may)
 
 
 def _prices(problem: Problem, rules: Rules, wanted: Floats) -> Floats:

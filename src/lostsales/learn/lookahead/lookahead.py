@@ -19,10 +19,10 @@ from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
 
-LEAST_ROWS = 2
+LEAST_ROWS = 2  # a level needs a period to start from, and one to move by
+QUICK_PATHS = 32  # a quarter of the usual number: a first look
 # The criterion is profit per period: futures are short, and hardly discounted.
 LEAST_DISCOUNT = 0.999
-QUICK_PATHS = 32
 
 
 class Lookahead(Learner):

@@ -29,7 +29,7 @@ from lostsales.types import Bools, Floats, Ints
 LEVELS = 13  # that are tried
 ORDERS = 13  # that are tried around that of the best level
 REACH = 1.5  # periods of demand by which they lie around it
-LEAST_ARRIVING = 0.25
+LEAST_ARRIVING = 0.25  # share of an order that arrives, below which orders are not raised any further
 
 
 class Situation(NamedTuple):

@@ -15,8 +15,8 @@ from lostsales.learn.lookahead.order_loops import Draws, Found, Situation, searc
 from lostsales.learn.lookahead.roll_out_loops import Terms
 from lostsales.types import Floats
 
-MOST_PATHS, MOST_AHEAD = 10_000, 200
-PATHS = 128
+MOST_PATHS, MOST_AHEAD = 10_000, 200  # bound time and memory
+PATHS = 128  # sampled futures of a series: the time of a decision grows in proportion
 AHEAD = 6  # periods that are looked at beyond the longest lead time
 
 

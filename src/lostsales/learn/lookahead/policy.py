@@ -28,7 +28,7 @@ from lostsales.saved_fields import NonNegative, Share
 from lostsales.types import Array, Bools, Floats, Ints
 
 KIND = "lookahead"
-MOST_REVIEW = 1_000
+MOST_REVIEW = 1_000  # periods between order days: bounds the memory that a file can ask for
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
 
 

@@ -55,7 +55,8 @@ class PriceRange:
             np.maximum.at(highest, product[kept], log.price[kept])
             middle = _medians(log.price[kept], product[kept], count)
             # A product that never had this state has the usual change of the others.
-            cut = float(np.median((middle / usual)[own])) if own.any() else 1.0
+            own_usual = usual[own & (usual > 0)]
+            cut = float(np.median(middle[own & (usual > 0)] / own_usual)) if len(own_usual) else 1.0
             found[:, state, :count] = np.where(own, [lowest, highest, middle], np.tile(cut * usual, (3, 1)))
         if not is_assortment(log):  # series are episodes of one shop
             low, high, middle = found[:, :, :count]

@@ -20,8 +20,8 @@ from lostsales.learn.planner.known_cycle import KnownCycle, find_cycle
 from lostsales.saved_fields import NOT_SAVED, Sizes, numbers
 from lostsales.types import Floats, Ints
 
-Z_NODES = 9
-W_NODES = 7
+Z_NODES = 9  # of the market index of today: the time of a plan grows with the product of both
+W_NODES = 7  # of its forecast for tomorrow
 # Nodes of z and w beside the states of a calendar: at most so many, and one more for every so many standard deviations
 # of demand by which z moves its mean.
 BESIDE_CYCLE, Z_STEP = 5, 1.0

@@ -9,11 +9,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lostsales.data.ladders import Ladders
+from lostsales.data.ladders import MOST_PERIODS, Ladders
 from lostsales.data.log import DecisionLog
 from lostsales.data.product_table import ProductTable
 from lostsales.data.scale import MOST_GROUPS, like_groups
-from lostsales.data.seen_range import MOST_PERIODS, SeenRange, is_limited
+from lostsales.data.seen_range import SeenRange, is_limited
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.policy.product_rows import attributes_of_view
 from lostsales.policy.rules import Rules

@@ -7,7 +7,6 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.assortment import is_assortment
-from lostsales.data.budget import Cost
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
@@ -28,15 +27,15 @@ from lostsales.learn.learner import Learner
 from lostsales.learn.lookahead.lookahead import fit_paths
 from lostsales.learn.lookahead.orders import Search
 from lostsales.learn.lookahead.policy import PathPolicy
-from lostsales.learn.planner.cost import MOST_PLANS, planner_cost
 from lostsales.learn.planner.latent_table import GroupShape, memory_reach
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.moving_level import has_quantities, moving_levels
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_grid import has_pipeline, pipeline_grids
 from lostsales.learn.planner.plan_groups import PlanGroups
+from lostsales.learn.planner.plan_values import NO_SAFE_DEPTH
 from lostsales.learn.planner.plans import Plans
-from lostsales.learn.planner.policy import NO_SAFE_DEPTH, PlanPolicy
+from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.learn.planner.state_grid import LAGS, StateGrid, lag_nodes, state_grids
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
@@ -45,8 +44,9 @@ from lostsales.policy.rules import Rules
 from lostsales.policy.shop_units import InShopUnits
 from lostsales.types import Bools, Floats
 
-USUAL_LAWS = 3
+USUAL_LAWS = 3  # the fitted one and two draws: a mean over laws, at three times the time of one
 # Groups of products that share a plan: at most so many, and together with so many nodes of the last demand.
+MOST_PLANS = 12  # demand distributions times groups: bounds the time of a fit
 MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
@@ -125,6 +125,7 @@ class Planner(Learner):
     """
 
     method: ClassVar[str] = "planner"
+    bytes_a_row: ClassVar[int] = 2_000
     models_products: ClassVar[bool] = True
     quick_settings: ClassVar[dict[str, Any]] = {
         "draws": 1,
@@ -170,10 +171,6 @@ class Planner(Learner):
         """Number of laws that are planned on."""
         usual = 1 if has_pipeline(problem) else USUAL_LAWS
         return usual if self.draws is None else self.draws
-
-    def cost(self, log: SalesLog) -> Cost:
-        """Time and memory that `fit` is expected to take."""
-        return planner_cost(self, log)
 
     def left_out(self, log: SalesLog) -> dict[str, int]:
         """Rows of a log that are not learned from, by reason; last rows and every depth are.

@@ -9,7 +9,7 @@ from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
 from lostsales.types import Bools, Floats, Ints
 
-MOST_SWEEPS = 40
+MOST_SWEEPS = 40  # bounds the time of a plan that does not converge
 EVALUATIONS = 12  # periods of evaluation after each greedy sweep
 LEAST_NODES = 24  # of stock or lag, below which there is no coarser grid to begin with
 TOLERANCE = 2e-3  # of a period's profit, on the span of the change

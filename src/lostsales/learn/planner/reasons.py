@@ -5,10 +5,16 @@ today alone (the greatest price above unit cost times expected demand). The text
 cover, which are the same in any unit of quantity.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lostsales.learn.planner.belief import Belief, Outlook
+from lostsales.learn.planner.plan_values import PlanValues, ScoredActions
+from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.expected import periods_of_cover
+from lostsales.policy.rules import Rules
+from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
 
 INELASTIC = -1.0  # above this elasticity a higher price brings in more money
@@ -104,3 +110,53 @@ def money(price: float) -> str:
     ('4', '3.49', '12345.5')
     """
     return f"{price:.4f}".rstrip("0").rstrip(".")
+
+
+def price_facts(
+    policy: PlanValues, view: View, belief: Belief, scored: ScoredActions, action: Action, outlook: Outlook
+) -> PriceFacts:
+    """The price of each row, and those that it is compared with."""
+    depth, rows = view.depth.astype(np.int64), np.arange(len(view.stock))
+    rungs = policy.ladders.coarse().prices_of(belief.series.usual_price).copy()
+    at = np.abs(rungs - action.price[:, None]).argmin(axis=1)
+    rungs[rows, at] = action.price
+    orders = policy.ladders.coarse().orders_of(belief.series.scale, belief.series.order_multiple)
+    grid = ActionGrid(rungs, orders, room_of(policy.problem), belief.series.order_cost)
+    allowed = policy.allowed(view, grid, belief.series, policy.rules)
+    may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
+    may[rows, at] = True
+    demand = [policy.tracker.outlook(depth, belief, price, view.stock).demand for price in rungs.T]
+    usual_stock = _price_at_usual_stock(policy, view, belief, action, outlook)
+    return PriceFacts(
+        price=action.price,
+        without_rule={
+            name: _best_price(policy, view, belief, policy.rules.model_copy(update={name: None}))
+            for name in ("greatest_price_change", "greatest_price_change_percent", "least_margin")
+            if getattr(policy.rules, name) is not None
+        },
+        unpenalised=scored.grid.taken((scored.values + scored.penalty).argmax(axis=1)).price,
+        usual_stock=usual_stock,
+        usual_stock_chance=policy.tracker.outlook(depth, belief, usual_stock, view.stock).stockout_chance,
+        cover=periods_of_cover(view.stock, outlook.demand),
+        rungs=np.where(may, rungs, np.nan),
+        demand=np.stack(demand, axis=1),
+        unit_cost=belief.series.order_cost,
+        is_safe=depth >= policy.safe_depth,
+    )
+
+
+def _price_at_usual_stock(policy: PlanValues, view: View, belief: Belief, action: Action, outlook: Outlook) -> Floats:
+    """The best price if the stock just covered today, where less stock raises and more stock lowers the price.
+
+    Where an order arrives before sales, it covers today, and only a stock that needs no order moves the price.
+    """
+    flow = policy.physics.flow
+    enough = np.zeros(len(view.stock)) if flow.before else np.minimum(outlook.high, flow.capacity)
+    best = _best_price(policy, replace(view, stock=enough), belief, policy.rules)
+    moves = np.sign(best - action.price) == np.sign(view.stock - enough)
+    return np.where(moves & ((action.order == 0) | (not flow.before)), best, action.price)
+
+
+def _best_price(policy: PlanValues, view: View, belief: Belief, rules: Rules) -> Floats:
+    scored = policy.scored_actions(view, belief, rules)
+    return scored.grid.taken(scored.values.argmax(axis=1)).price

@@ -10,7 +10,7 @@ from lostsales.types import Floats
 
 LAGS = (3, 5, 9, 17, 33)  # numbers of nodes of the last demand
 LAG_STEP = 0.25  # by so many standard deviations of demand its mean may differ between two nodes
-STOCKS = 61
+STOCKS = 61  # nodes: values are interpolated between them, and the time of a plan grows in proportion
 
 
 class StateGrid(NamedTuple):

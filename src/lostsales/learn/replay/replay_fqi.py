@@ -1,6 +1,7 @@
 """Replay-FQI: fitted Q-iteration on replayed transitions, without a parametric demand model."""
 
-from typing import Annotated, ClassVar
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -15,12 +16,27 @@ from lostsales.demand.law.selection import fit_demand
 from lostsales.errors import warn
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.planner import LEAST_DISCOUNT, Planner, planned
+from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.learn.replay.local_demand import Alignment, aligning_families, realigned
-from lostsales.learn.replay.policy import ReplayPolicy
 from lostsales.learn.training_data import TrainingData
 
 Bandwidth = Annotated[float, Field(gt=0)]
 COORDINATES = ("market", "price", "last demand", "mean")  # of `Points`
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayPolicy(PlanPolicy):
+    """Greedy in Q: the decisions of a plan, made on kernel-weighted rows in place of a law of demand."""
+
+    @classmethod
+    def of(cls, plan: PlanPolicy, rows: str) -> "ReplayPolicy":
+        """Policy of a plan whose rows were replayed as these words say."""
+        own = {each.name: getattr(plan, each.name) for each in fields(plan)}
+        return cls(**(own | {"family": rows}))
+
+    def summary(self) -> dict[str, Any]:
+        """The method, and how rows were replayed."""
+        return {"method": "replay-fqi", "replayed": self.family}
 
 
 class ReplayFQI(Learner):
