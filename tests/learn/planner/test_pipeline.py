@@ -13,8 +13,8 @@ from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
-from lostsales.learn.lookahead.policy import PathPolicy
 from lostsales.learn.planner.following import ByPipeline
+from lostsales.learn.planner.paths.policy import PathPolicy
 from lostsales.learn.planner.planner import Planner, TooManyStatesError
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.simple import BaseStockRule

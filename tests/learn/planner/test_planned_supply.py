@@ -10,8 +10,8 @@ import lostsales
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.writing import log_columns
-from lostsales.learn.lookahead.policy import PathPolicy
 from lostsales.learn.planner.following import ByPipeline
+from lostsales.learn.planner.paths.policy import PathPolicy
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.simulation.scenario import Scenario

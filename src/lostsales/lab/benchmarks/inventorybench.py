@@ -16,8 +16,8 @@ from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, Batch, read_instances
 from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
-from lostsales.learn.lookahead.order_loops import Situation, kept_prices
-from lostsales.learn.lookahead.orders import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
 from lostsales.types import Floats
 
 SHOWN, SALES_ONLY = "demand shown after each period", "only sales shown"

@@ -18,8 +18,8 @@ from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.lab.benchmarks.vn2_data import WEEK, WeeklySales, read_sales
-from lostsales.learn.lookahead.order_loops import Situation, kept_prices
-from lostsales.learn.lookahead.orders import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
 from lostsales.types import Floats
 
 WEEKS, ORDERED = 8, 6

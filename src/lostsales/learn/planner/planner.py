@@ -1,4 +1,4 @@
-"""The planner: dynamic programming on a demand model that is learned from censored rows."""
+"""The planner: prices and orders together, by a dynamic program or on sample paths of a learned demand."""
 
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -24,12 +24,12 @@ from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
 from lostsales.errors import LostSalesError, warn
 from lostsales.learn.learner import Learner
-from lostsales.learn.lookahead.lookahead import fit_paths
-from lostsales.learn.lookahead.orders import Search
-from lostsales.learn.lookahead.policy import PathPolicy
 from lostsales.learn.planner.latent_table import GroupShape, memory_reach
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.moving_level import has_quantities, moving_levels
+from lostsales.learn.planner.paths.fitting import fit_paths
+from lostsales.learn.planner.paths.policy import PathPolicy
+from lostsales.learn.planner.paths.search import AHEAD, MOST_AHEAD, MOST_PATHS, PATHS, Search
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_grid import has_pipeline, pipeline_grids
 from lostsales.learn.planner.plan_groups import PlanGroups
@@ -74,11 +74,12 @@ def _is_a_shop(log: DecisionLog) -> bool:
 
 
 class Planner(Learner):
-    """Planner: dynamic programming on a demand distribution that is estimated from the censored log.
+    """Planner: prices and orders together, on a demand distribution that is estimated from the censored log.
 
     Profit and stock balance are known, and demand does not depend on the stock (Assumption 4), so only the law of
-    demand given features, price and last demand is learned. In a run of stock-outs the hidden demand enters the state
-    by the mean of the belief over it.
+    demand given prices, features and its past is learned. Where states are few and demand depends on its past, a
+    dynamic program decides; in a run of stock-outs the hidden demand enters its state by the mean of the belief over
+    it. Products, dates and long lead times are decided by a search on sampled futures with common random numbers.
 
     Parameters
     ----------
@@ -105,9 +106,11 @@ class Planner(Learner):
     decides_by : {"auto", "states", "paths"}
         "states": a dynamic program, where states are few and demand depends on its past; "paths": a search on sampled
         futures with common random numbers, for products, dates and long lead times; "auto" chooses.
+    paths, ahead : int
+        Sampled futures of each product, and their periods beyond the longest lead time.
     level : {"learn", "follow", "fixed"}
-        "follow": the level of demand is followed by series through recent rows, where it did not move in the log once
-        it has moved beyond chance since; "learn": only where it moved in the log.
+        Of the dynamic program. "follow": the level of demand is followed by series through recent rows, where it did
+        not move in the log once it has moved beyond chance since; "learn": only where it moved in the log.
 
     Examples
     --------
@@ -167,6 +170,13 @@ class Planner(Learner):
         'products, dates and long lead times; "auto": by what the log is.',
     )
 
+    paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(
+        PATHS, description="Sampled futures of each product, where decisions are made on these."
+    )
+    ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = Field(
+        AHEAD, description="Periods of them beyond the longest lead time."
+    )
+
     def laws(self, problem: Problem) -> int:
         """Number of laws that are planned on."""
         usual = 1 if has_pipeline(problem) else USUAL_LAWS
@@ -200,7 +210,7 @@ class Planner(Learner):
 
     def _on_paths(self, log: DecisionLog) -> PathPolicy:
         """Decide on sample paths."""
-        search = Search(seed=self.seed)
+        search = Search(self.paths, self.ahead, self.seed)
         return fit_paths(log, self.rules, search, sets_prices=True, caution=self.price_caution, discount=self.discount)
 
     def _by_states(self, log: DecisionLog, progress: Progress | None) -> PlanPolicy | InShopUnits:

@@ -1,65 +1,22 @@
-"""The learner that orders by sampled futures."""
-
-from typing import Annotated, Any, ClassVar
+"""From a log to the policy on sample paths: demand model, product table, price ranges."""
 
 import numpy as np
-from pydantic import Field
 
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.product_table import ProductTable
-from lostsales.data.progress import Progress
 from lostsales.demand.model.market import Market
 from lostsales.errors import LostSalesError
-from lostsales.learn.learner import Learner
-from lostsales.learn.lookahead.orders import AHEAD, MOST_AHEAD, MOST_PATHS, PATHS, Search
-from lostsales.learn.lookahead.policy import MOST_REVIEW, PathPolicy, check_draws
-from lostsales.learn.lookahead.prices import PriceRange
-from lostsales.learn.lookahead.product_levels import ProductLevels
+from lostsales.learn.planner.paths.policy import MOST_REVIEW, PathPolicy, check_draws
+from lostsales.learn.planner.paths.prices import PriceRange
+from lostsales.learn.planner.paths.product_levels import ProductLevels
+from lostsales.learn.planner.paths.search import Search
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
 
 LEAST_ROWS = 2  # a level needs a period to start from, and one to move by
-QUICK_PATHS = 32  # a quarter of the usual number: a first look
 # The criterion is profit per period: futures are short, and hardly discounted.
 LEAST_DISCOUNT = 0.999
-
-
-class Lookahead(Learner):
-    """Look-ahead: orders by sampled futures of a demand whose level moves; the price stays as it is.
-
-    Every series has levels of demand with several rates and trends, which follow its sales through stock-outs and are
-    weighted by how well they foretold it; weekdays and weeks of the year have indices that series share. Paths of
-    demand and of deliveries are drawn from them, order-up-to levels are rolled out on these, and today's order is the
-    best with the best level behind it. A few periods are enough to start.
-
-    References
-    ----------
-    Hyndman, Koehler, Ord and Snyder (2008), Forecasting with exponential smoothing. Bertsekas (2022), Rollout, policy
-    iteration, and distributed reinforcement learning.
-
-    Examples
-    --------
-    >>> import lostsales
-    >>> log, _ = lostsales.simulate("released", episodes=5, seed=1)
-    >>> lostsales.fit(log, Lookahead(paths=100)).summary()
-    {'method': 'lookahead', 'paths': 100, 'ahead': 6}
-
-    """
-
-    method: ClassVar[str] = "lookahead"
-    models_products: ClassVar[bool] = True
-    sets_prices: ClassVar[bool] = False
-    quick_settings: ClassVar[dict[str, Any]] = {"paths": QUICK_PATHS}
-
-    paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(PATHS, description="Sampled futures of each series.")
-    ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = Field(
-        AHEAD, description="Periods that are looked at beyond the longest lead time."
-    )
-
-    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PathPolicy:  # noqa: ARG002, quick
-        """Levels, response and costs of each product."""
-        return fit_paths(log, self.rules, Search(self.paths, self.ahead, self.seed), sets_prices=False)
 
 
 def fit_paths(

@@ -11,13 +11,13 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.counts import count_quantile, small_count_quantiles
 from lostsales.demand.forecasting.moving_levels import MovingLevels
-from lostsales.learn.lookahead.lookahead import Lookahead
-from lostsales.learn.lookahead.orders import Search, _draws, find_actions, terms_of
-from lostsales.learn.lookahead.product_levels import LOOK_BACK
+from lostsales.learn.planner.lookahead import Lookahead
+from lostsales.learn.planner.paths.product_levels import LOOK_BACK
+from lostsales.learn.planner.paths.search import Search, _draws, find_actions, terms_of
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import View
-from tests.learn.lookahead.path_by_path import action_of_series
-from tests.learn.lookahead.test_orders import situation
+from tests.learn.planner.paths.path_by_path import action_of_series
+from tests.learn.planner.paths.test_orders import situation
 
 SHOPS: dict[str, dict[str, Any]] = {
     "order before sales": {"supply": {"lead_time": 0}},

@@ -8,10 +8,10 @@ import pytest
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.moving_levels import MovingLevels
-from lostsales.learn.lookahead.order_loops import Found, Situation
-from lostsales.learn.lookahead.orders import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Found, Situation
 from lostsales.types import Floats
-from tests.learn.lookahead.test_orders import situation
+from tests.learn.planner.paths.test_orders import situation
 
 ELASTICITIES = np.array([-1.5, -2.0, -3.0, -6.0])
 GRID = np.linspace(1.1, 4.0, 30)

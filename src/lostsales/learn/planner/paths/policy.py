@@ -13,11 +13,11 @@ from lostsales.data.units import order_multiple
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.demand.model.market import Market
 from lostsales.errors import LostSalesError
-from lostsales.learn.lookahead.allowed_orders import nearest_allowed
-from lostsales.learn.lookahead.order_loops import Found, Situation
-from lostsales.learn.lookahead.orders import Search, demand_paths, find_actions, terms_of
-from lostsales.learn.lookahead.prices import PriceRange, planned_price
-from lostsales.learn.lookahead.product_levels import ProductLevels
+from lostsales.learn.planner.paths.allowed_orders import nearest_allowed
+from lostsales.learn.planner.paths.prices import PriceRange, planned_price
+from lostsales.learn.planner.paths.product_levels import ProductLevels
+from lostsales.learn.planner.paths.search import Search, demand_paths, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Found, Situation
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
@@ -97,6 +97,7 @@ class PathPolicy(PolicyBase):
         return replace(
             Decision.without_reasons(decided.action),
             value=found.value,
+            penalty=self._penalty(view, decided),
             runner_up_price=np.where(has_next, found.next_price, np.nan),
             runner_up_order=np.where(has_next, found.next_order, np.nan),
             advantage=np.where(has_next, found.value - np.where(has_next, found.next_value, 0.0), np.nan),
@@ -123,6 +124,14 @@ class PathPolicy(PolicyBase):
     def demand_atoms(self, view: View, price: Floats) -> Floats:
         """Equally likely demands of today at a price, (rows, paths); NaN outside the prices that were seen."""
         return self._demands(self._decided(view), price)
+
+    def _penalty(self, view: View, decided: _Decided) -> Floats:
+        """Caution that another price than the usual one costs, as its effect is uncertain, (rows,)."""
+        plan, price = decided.plan, decided.action.price
+        usual = np.where(plan.state[:, 0] == 1, plan.price[:, 0], self.prices.usual[0, plan.at])
+        _, uncertain = self._effect(plan.at, price[:, None], usual[:, None])
+        margin = np.abs(price - self._costs(view).order) * decided.found.mean_demand
+        return np.asarray(self.caution * uncertain[:, 0] * margin if self.sets_prices else np.zeros(len(price)))
 
     def _demands(self, decided: _Decided, price: Floats) -> Floats:
         """Sampled demands of today at prices, (rows, paths); NaN where nothing is known of demand at a price."""

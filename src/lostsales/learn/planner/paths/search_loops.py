@@ -13,7 +13,7 @@ import numpy as np
 from lostsales._jit import compiled
 from lostsales.data.economics import UnitCosts
 from lostsales.demand.forecasting.moving_level_loops import LevelState, draw_paths
-from lostsales.learn.lookahead.roll_out_loops import (
+from lostsales.learn.planner.paths.roll_out_loops import (
     LOST,
     MIXED,
     Futures,

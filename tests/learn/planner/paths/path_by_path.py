@@ -15,8 +15,16 @@ from lostsales.demand.forecasting.moving_level_loops import (
     RATES,
 )
 from lostsales.demand.forecasting.moving_levels import MovingLevels
-from lostsales.learn.lookahead.order_loops import LEAST_ARRIVING, LEVELS, ORDERS, REACH, Draws, Situation, lead_time
-from lostsales.learn.lookahead.roll_out_loops import LOST, Terms, Unit, order_of
+from lostsales.learn.planner.paths.roll_out_loops import LOST, Terms, Unit, order_of
+from lostsales.learn.planner.paths.search_loops import (
+    LEAST_ARRIVING,
+    LEVELS,
+    ORDERS,
+    REACH,
+    Draws,
+    Situation,
+    lead_time,
+)
 from lostsales.types import Floats, Ints
 
 

@@ -8,9 +8,9 @@ import pytest
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
-from lostsales.learn.lookahead.order_loops import Draws, Situation, draw_lead_times, kept_prices, put_on_way
-from lostsales.learn.lookahead.orders import Search, _draws, find_actions, terms_of
-from lostsales.learn.lookahead.roll_out_loops import LOST
+from lostsales.learn.planner.paths.roll_out_loops import LOST
+from lostsales.learn.planner.paths.search import Search, _draws, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Draws, Situation, draw_lead_times, kept_prices, put_on_way
 from lostsales.types import Floats
 
 

@@ -11,8 +11,8 @@ from lostsales.data.shop import Shop
 from lostsales.data.supply import periods_to_order
 from lostsales.demand.forecasting.moving_level_loops import RATES
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, stratified
-from lostsales.learn.lookahead.order_loops import Draws, Found, Situation, search_actions
-from lostsales.learn.lookahead.roll_out_loops import Terms
+from lostsales.learn.planner.paths.roll_out_loops import Terms
+from lostsales.learn.planner.paths.search_loops import Draws, Found, Situation, search_actions
 from lostsales.types import Floats
 
 MOST_PATHS, MOST_AHEAD = 10_000, 200  # bound time and memory
