@@ -214,12 +214,12 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
 
     def _settled(self, view: View, rows: ProductRows, price: Floats, order: Floats) -> Action:
         """Action of the shop for a relative one."""
-        wanted = Action(price * rows.usual_price, order * rows.scale)
+        found = Action(price * rows.usual_price, order * rows.scale)
         if self.grid is not None:
-            return self.grid.settled(view, rows, wanted, self.problem, self.asks)
-        if self.level is None:
-            return wanted._replace(order=_quantity(order, rows.scale))
-        return wanted._replace(order=_quantity(self._nearest_order(wanted.order, rows.unit), 1.0))
+            found = self.grid.settled(view, rows, found, self.problem, self.asks)
+        elif self.level is not None:
+            found = found._replace(order=self._nearest_order(found.order, rows.unit))
+        return found._replace(order=_quantity(found.order, 1.0))
 
     def _nearest_order(self, order: Floats, unit: Floats) -> Floats:
         """Nearest order that the problem allows, where a level has moved it off the orders of the shop."""
