@@ -115,12 +115,14 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
 
     def summary(self) -> dict[str, Any]:
         """Summary of the policy inside, and the units in which it is to be read."""
-        found = self.policy.summary()
+        more: dict[str, Any] = {}
         if self.level is not None:
-            found |= {"level": "followed" if self.level.still else "moves"}
+            more["level"] = "followed" if self.level.still else "moves"
         if self.grid is not None:
-            found |= {"relative": True}
-        return found | ({"unit": self.products.shop_unit} if (self.products.unit != 1).any() else {})
+            more["relative"] = True
+        if (self.products.unit != 1).any():
+            more["unit"] = self.products.shop_unit
+        return self.policy.summary() | more
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every product."""
