@@ -4,7 +4,7 @@ import numpy as np
 
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.product_table import ProductTable
-from lostsales.demand.model.market import Market
+from lostsales.demand.exposure.market import Market
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.policy import MOST_REVIEW, PathPolicy, check_draws
 from lostsales.learn.planner.paths.prices import PriceRange

@@ -11,7 +11,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.units import order_multiple
 from lostsales.demand.forecasting.moving_levels import MovingLevels
-from lostsales.demand.model.market import Market
+from lostsales.demand.exposure.market import Market
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.allowed_orders import nearest_allowed
 from lostsales.learn.planner.paths.prices import PriceRange, planned_price

@@ -10,7 +10,7 @@ from lostsales.data.feature import Feature
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
-from lostsales.demand.model.market import Market
+from lostsales.demand.exposure.market import Market
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import View
 from lostsales.saved_fields import POSITIVE, numbers

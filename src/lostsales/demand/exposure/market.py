@@ -13,7 +13,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.periods import PeriodColumns
-from lostsales.demand.model.response import FittedResponse, Response, ResponseRows, fit_response
+from lostsales.demand.exposure.response import FittedResponse, Response, ResponseRows, fit_response
 from lostsales.saved_fields import Axis, numbers
 from lostsales.types import Array, Floats, Ints
 

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lostsales.demand.model.response_loops import expected_demands, smoothed_levels, whitened_products
+from lostsales.demand.exposure.response_loops import expected_demands, smoothed_levels, whitened_products
 from lostsales.saved_fields import NonNegative, numbers
 from lostsales.types import Array, Bools, Floats, Ints
 
