@@ -1,4 +1,4 @@
-"""How often the 95 % lower bound on the total gain of an assortment lies above the true gain, over simulated logs.
+"""Share of simulated logs in which the lower bound on the total gain of an assortment lies above the true gain.
 
     python -m benchmarks.assortment_bound --logs 100 --journal bound.jsonl
 
@@ -66,7 +66,7 @@ def study(logs: int, products: int = 8, journal: Path | None = None) -> list[Jud
 
 
 def summary(found: list[Judged]) -> str:
-    """What the study says, in a line."""
+    """Result of the study in a line."""
     above = sum(each.low > each.truth for each in found)
     covers = float(np.mean([each.low <= each.truth <= each.high for each in found]))
     error = np.array([each.value - each.truth for each in found])

@@ -78,7 +78,7 @@ def _censored_likelihood(evidence: Evidence) -> Floats:
 
 
 def _chosen_by_hand(evidence: Evidence) -> object:
-    """As one would write it first: rows whose demand and lag are known, a grid, five folds."""
+    """A first version: rows whose demand and lag are known, a grid, five folds."""
     inputs, known = _rows_with_known_lag(evidence)
     seen = ~known.is_censored
     grid = {"gamma": [each / inputs.shape[1] for each in COEFFICIENTS], "alpha": RIDGES}

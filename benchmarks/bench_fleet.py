@@ -112,7 +112,7 @@ class EachAlone(PolicyBase):
 
     @property
     def problem(self) -> Any:
-        """That of all of them."""
+        """Problem that all of them share."""
         return next(iter(self.policies.values())).problem
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:

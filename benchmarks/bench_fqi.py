@@ -120,7 +120,7 @@ def _days(log: SalesLog) -> tuple[Any, Any]:
 
 
 def _penalty(log: SalesLog, policy: QPolicy) -> list[Row]:
-    """At depth 0, the penalty of few landmarks interpolated over actions: against each action, and against all rows."""
+    """Penalty at depth 0 of few landmarks interpolated over actions: against each action, and against all rows."""
     every = PCFQI(iterations=1, function=FunctionClass(support_rank=len(log))).fit(log)
     variance, exact = _variance(policy), _variance(every)
     history = _form(policy).scaler(partition(log, find_runs(log), log.cash)[0].next_observed)

@@ -64,11 +64,25 @@ def freshretail(rows: list[BoardRow]) -> str:
     return markdown_table(["", *(" ".join(cut.split()[:3]) for cut in cuts)], lines)
 
 
+def orange_juice(rows: list[BoardRow]) -> str:
+    """Error and coverage of ours beside the published errors."""
+    error, covered = rows[0].ours, rows[-1].ours
+    lines = [["`forecast` with known prices", f"{error:.2f}", f"{covered:.1f} %"]]
+    lines += [[row.published_by, f"{row.published:.2f}", ""] for row in rows if row.published is not None]
+    return markdown_table(["", "mean absolute percentage error", "sales within the 80 % band"], lines)
+
+
 def _figure(row: BoardRow) -> str:
     return f"{row.ours:.2f}" if row.std_error is None else f"{row.ours:.2f} (standard error {row.std_error:.2f})"
 
 
-PRINTED = {"zipkin": zipkin, "inventorybench": inventorybench, "vn2": vn2, "freshretail": freshretail}
+PRINTED = {
+    "zipkin": zipkin,
+    "inventorybench": inventorybench,
+    "vn2": vn2,
+    "freshretail": freshretail,
+    "orange-juice": orange_juice,
+}
 
 
 if __name__ == "__main__":

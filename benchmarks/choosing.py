@@ -39,7 +39,7 @@ HEAD = (
 
 
 class Choice(NamedTuple):
-    """What was chosen from one log, its true gain at once (a pilot has none yet), and that of the best candidate."""
+    """The choice from one log, its true gain at once (a pilot has none yet), and that of the best candidate."""
 
     chosen: str
     gain: float

@@ -29,7 +29,8 @@ FIRST_DAY = np.datetime64("2024-01-01", "ns")  # a Monday
 AHEAD = 40  # days beyond the last one for which seasons and promotions are known
 PROMOTION = 0.78  # price of a promotion relative to the usual one
 RANGE = np.linspace(PROMOTION, 1.1, 17)  # relative prices of the reference: those that the manager has charged
-KNOWN = {"groups": 4, "drift": 0.02, "reversion": 0.99, "promoted": 0.1, "promotion_cover": 1.5}
+GROUPS, PROMOTED, PROMOTION_COVER = 4, 0.1, 1.5  # share of weeks, and how much more the manager orders for them
+DRIFT, REVERSION = 0.02, 0.99  # of the logarithm of a level, per day
 Decide = Callable[[int, Floats, Floats, dict[str, Floats]], tuple[Floats, Floats]]
 
 
@@ -63,21 +64,21 @@ class CornerShop:
         rng = np.random.default_rng([seed, 1])
         size = np.exp(rng.normal(np.log(10), 0.8, products)).clip(1.5, 60)
         elasticity = rng.uniform(-3.2, -1.2, products)
-        usual = np.round(np.exp(rng.normal(np.log(4), 0.6, products)), 2)
+        usual = np.asarray(np.round(np.exp(rng.normal(np.log(4), 0.6, products)), 2), dtype=np.float64)
         cost = usual * rng.uniform(0.45, 0.7, products)
         case = np.minimum(rng.choice([1.0, 6.0, 12.0], products), np.maximum(1, np.round(size)))
-        group = rng.integers(0, KNOWN["groups"], products)
+        group = rng.integers(0, GROUPS, products)
         weekday = np.exp(rng.normal(0, 0.25, (4, 7)))
         swing, phase = rng.normal(0, 0.2, 4), rng.uniform(0, 2 * np.pi, 4)
         shape, lift = rng.uniform(4, 20, products), rng.uniform(1.1, 1.5, products)
         every = np.arange(days + AHEAD)
         season = (weekday / weekday.mean(axis=1, keepdims=True))[group][:, every % 7]
         season = season * np.exp(swing[group][:, None] * np.sin(2 * np.pi * every / 364 + phase[group][:, None]))
-        weeks = rng.random((products, len(every) // 7 + 1)) < KNOWN["promoted"]
+        weeks = rng.random((products, len(every) // 7 + 1)) < PROMOTED
         promoted = np.repeat(weeks, 7, axis=1)[:, : len(every)]
-        level, now = np.empty((products, days)), rng.normal(0, KNOWN["drift"] / np.sqrt(1 - 0.99**2), products)
+        level, now = np.empty((products, days)), rng.normal(0, DRIFT / np.sqrt(1 - REVERSION**2), products)
         for day in range(days):
-            now = KNOWN["reversion"] * now + KNOWN["drift"] * rng.normal(size=products)
+            now = REVERSION * now + DRIFT * rng.normal(size=products)
             level[:, day] = now
         customers = rng.random((products, days))
         blocks = rng.choice([0.9, 1.0, 1.0, 1.0, 1.1], (products, len(every) // 21 + 1))
@@ -86,8 +87,25 @@ class CornerShop:
         lost, holding = 0.3 * (usual - cost), 0.004 * cost
         may_order = np.isin(every % 7, (0, 3))
         return cls(
-            *(lead, days, size, elasticity, usual, cost, lost, holding, case, group, shape, lift, season, promoted),
-            *(level, customers, np.round(price, 2), noise, may_order),
+            lead=lead,
+            days=days,
+            size=size,
+            elasticity=elasticity,
+            usual=usual,
+            cost=cost,
+            lost=lost,
+            holding=holding,
+            case=case,
+            group=group,
+            shape=shape,
+            lift=lift,
+            season=season,
+            promoted=promoted,
+            level=level,
+            customers=customers,
+            manager_price=np.asarray(np.round(price, 2), dtype=np.float64),
+            manager_noise=noise,
+            may_order=may_order,
         )
 
     def mean(self, day: int, price: Floats) -> Floats:
@@ -122,7 +140,7 @@ class CornerShop:
     def manager(self, day: int, stock: Floats, coming: Floats, record: dict[str, Floats]) -> tuple[Floats, Floats]:
         """The last four weeks' sales for lead time and cover, more before a promotion."""
         usual = record["sales"][:, max(day - 28, 0) : day].mean(axis=1) if day > 3 else self.size
-        soon = np.where(self.promoted[:, day + self.lead], KNOWN["promotion_cover"], 1.0)
+        soon = np.where(self.promoted[:, day + self.lead], PROMOTION_COVER, 1.0)
         wanted = 1.25 * (self.lead + 3.5) * usual * self.manager_noise[:, day] * soon - stock - coming.sum(axis=1)
         return self.manager_price[:, day], np.ceil(np.maximum(wanted, 0) / self.case - 0.3).clip(0) * self.case
 

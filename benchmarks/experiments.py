@@ -1,6 +1,7 @@
-"""`python -m benchmarks.experiments NAME`: run an experiment in full, and print its table of docs/results/README.md.
+"""`python -m benchmarks.experiments [NAME ...]`: run experiments in full, and print their tables of docs/results.
 
-Tables, pictures and manifest take the place of those in docs/results/NAME. `behaviours` needs the policy that
+Without a name all of them, one after the other; finished cells are not repeated, so that the same call resumes. Tables,
+pictures and manifest take the place of those in docs/results/NAME. `behaviours` needs the policy that
 `make ppo` writes to build/ppo.
 """
 
@@ -18,18 +19,18 @@ EXPERIMENTS = {
     "paper": "paper",
     "steady": "steady",
     "behaviours": "released --behaviours pi-star,softmax,ppo --ppo build/ppo --levels 10,50 "
-    "--methods c-fqi,pc-fqi,fusion,pc-fqi-paper-u",
+    "--methods c-fqi,pc-fqi,fusion,c-fqi-default,pc-fqi-default,fusion-default",
 }
 KEPT = (".csv", ".md", ".png", ".parquet", "manifest.json")
 SHOWN = ("5", "10", "50")  # episodes; at the other levels there are the paper's learners only
 BEHAVIOURS = {"pi-star": "pi\\*", "ppo": "PPO"}
 METHODS = {
     "c-fqi": "C-FQI",
-    "pc-fqi": "PC-FQI, our penalty by support",
-    "pc-fqi-paper-u": "PC-FQI, the paper's U",
+    "pc-fqi": "PC-FQI",
     "fusion": "fusion",
     "c-fqi-default": "C-FQI with our defaults",
     "pc-fqi-default": "PC-FQI with our defaults",
+    "fusion-default": "fusion with our defaults",
     "planner": "planner",
     "fqi-imputed": "FQI, one Q-function, imputed profit",
     "fqi-plugin": "FQI, one Q-function, imputed demand",
@@ -79,4 +80,5 @@ def _figure(row: dict[str, str] | None, digits: int) -> str:
 
 
 if __name__ == "__main__":
-    print(summary(run(sys.argv[1])))
+    for name in sys.argv[1:] or EXPERIMENTS:
+        print(f"{name}\n\n{summary(run(name))}")

@@ -15,7 +15,7 @@ import numpy as np
 
 from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.demand.forecasting.forecast import forecast
+from lostsales.demand.forecast import forecast
 from lostsales.types import Array, Floats
 
 LEVEL, AHEAD, ORIGINS = 0.833, 3, 50

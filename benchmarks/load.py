@@ -19,7 +19,7 @@ START_SECONDS = 60
 
 @dataclass
 class Load:
-    """What came of a run."""
+    """Result of a run."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)  # seconds

@@ -14,7 +14,7 @@ def markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def results_folder(name: str) -> Path:
-    """Where a run of the present commit is kept, so that one that was stopped resumes and no other is mixed in."""
+    """Folder of a run of the present commit, so that one that was stopped resumes and no other is mixed in."""
     asked = ["git", "rev-parse", "--short=7", "HEAD"]
     commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
     return ROOT / "build" / "measured" / f"{name}-{commit}"

@@ -38,7 +38,7 @@ MOVES: dict[str, Callable[[Floats], Floats]] = {
 
 
 def mean_demand(level: Floats | float, price: Floats) -> Floats:
-    """Of one period."""
+    """Expected demand of a period."""
     return BASE * level * np.exp(-0.3 * (price - 5.0))
 
 

@@ -92,7 +92,7 @@ def step_back(shop: Scenario, view: View, action: Action, before: QPolicy, rng: 
 
 
 def covered(shop: Scenario, log: SalesLog, found: CfqiResult, before: QPolicy, depth: int, seed: int) -> list[Bools]:
-    """Whether U covers logged, drawn and greedy actions at rows of a depth; logged strays may be no candidates."""
+    """Coverage by U of logged, drawn and greedy actions at rows of a depth; a logged action may be no candidate."""
     rng = np.random.default_rng(seed)
     rows = np.flatnonzero((found.runs.depth == depth) & found.runs.usable & (log.period > depth))
     rows = rng.choice(rows, min(HISTORIES, len(rows)), replace=False)

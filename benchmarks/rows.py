@@ -1,4 +1,4 @@
-"""What a benchmark reports."""
+"""Rows that a benchmark reports."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Row:
 
     @property
     def mark(self) -> str:
-        """Whether the ratio keeps to its bound."""
+        """Verdict on the ratio and its bound."""
         least, most = self.at_least, self.at_most
         if least is None and most is None:
             return ""

@@ -1,4 +1,4 @@
-"""What users run without this project, each on `log.csv` of the folder: `python verb_peers.py FUNCTION`."""
+"""Peers: what users run without this project, each on `log.csv` of the folder: `python verb_peers.py FUNCTION`."""
 
 import sys
 

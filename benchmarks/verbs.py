@@ -71,13 +71,13 @@ class Run:
 
     @property
     def text(self) -> str:
-        """As a cell of the table."""
+        """Text of a cell of the table."""
         return self.ended or f"{self.seconds:,.1f} s, {self.gibibytes:.1f} GiB"
 
 
 @dataclass(frozen=True)
 class Peer:
-    """What a user would otherwise run: a function of `benchmarks.verb_peers`, and the largest log it is given."""
+    """A peer: a function of `benchmarks.verb_peers`, and the largest log it is given."""
 
     beside: str  # the command
     function: str
@@ -86,7 +86,7 @@ class Peer:
 
 
 def peers(root: Path) -> list[Peer]:
-    """Those whose environment is there."""
+    """Peers whose environment is there."""
     found = [
         Peer("fit c-fqi", "kernel_ridge_q", 10_000),
         Peer("fit c-fqi", "extra_trees_q", 100_000),
@@ -144,7 +144,7 @@ def measured(folder: Path, shape: tuple[int, int], runs: list[Run], limit: int) 
 
 
 def takes_longer(runs: list[Run], rows: int, limit: int) -> bool:
-    """Whether a log of so many rows would take longer than the limit, by what smaller ones took."""
+    """True if a log of so many rows would take longer than the limit, by what smaller ones took."""
     smaller = sorted((each for each in runs if each.rows < rows), key=lambda each: each.rows)
     done = [(each.rows, each.seconds) for each in smaller if each.seconds is not None]
     if len(done) < len(smaller):

@@ -31,7 +31,7 @@ PROBLEM = {
 
 
 def study(data: Path, out: Path) -> None:
-    """From the published file to the report."""
+    """Run the study from the published file to the report."""
     days = read_days(data / SAMPLE if (data / SAMPLE).is_file() else data)
     table = table_of(days)
     results: dict[str, object] = {"commit": commit(), "raw": raw_table(table)}
@@ -71,7 +71,7 @@ def table_of(days: FreshRetailDays) -> pd.DataFrame:
 
 
 def raw_table(table: pd.DataFrame) -> dict[str, object]:
-    """What the product says of the table as published."""
+    """Messages of the product on the table as published."""
     log = lostsales.read_log(table, lostsales.Problem.model_validate(PROBLEM))
     return {
         "left_to_fill_in": list(lostsales.propose(table).left),

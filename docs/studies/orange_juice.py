@@ -35,7 +35,7 @@ METHODS = ("lookahead", "planner")
 
 
 def study(data: Path, out: Path) -> None:
-    """From the exported table to the report."""
+    """Run the study from the exported table to the report."""
     table = read_table(data)
     shop = shop_of(table)
     opened = Books.opened(shop, np.rint(COVER * shop.demand[:, :AVERAGED].mean(axis=1)))
@@ -71,7 +71,7 @@ def read_table(data: Path) -> pd.DataFrame:
 
 
 def raw_table(table: pd.DataFrame) -> dict[str, object]:
-    """What the product says of the table as published."""
+    """Messages of the product on the table as published."""
     known = lostsales.Problem.model_validate({"columns": {"period": "week"}, "features": ("deal", "feature")})
     return {
         "left_to_fill_in": list(lostsales.propose(table).left),
@@ -81,7 +81,7 @@ def raw_table(table: pd.DataFrame) -> dict[str, object]:
 
 
 def imposed(shop: Shop, books: Books) -> dict[str, object]:
-    """What the manager's stock-outs hid, how much of it is recovered, and the audit of the books."""
+    """Demand that the manager's stock-outs hid, the part that is recovered, and the audit of the books."""
     log = lostsales.read_log(rows(shop, books, range(len(shop.periods))), shop.problem)
     filled = lostsales.impute(log, replicates=0).expected_demand
     hidden = ~books.in_stock(shop).ravel()

@@ -37,7 +37,7 @@ class Shop:
 
     @property
     def problem(self) -> lostsales.Problem:
-        """What the books cannot say."""
+        """Facts that the books do not have."""
         costs = {"lost": "lost_cost", "order": "order_cost", "holding": "holding_cost"}
         return lostsales.Problem.model_validate(
             {
@@ -59,7 +59,7 @@ class Shop:
 
 @dataclass(frozen=True, eq=False)
 class Books:
-    """What the shop wrote down, each (series, periods)."""
+    """Records of the shop, each (series, periods)."""
 
     stock: Floats  # when a period opens, arrivals included
     order: Floats
@@ -78,7 +78,7 @@ class Books:
         return np.asarray(padded[:, [each + shop.lead_time for each in columns]])
 
     def in_stock(self, shop: Shop) -> Bools:
-        """Whether the shelf was never empty."""
+        """True where the shelf was never empty."""
         return np.asarray((shop.demand <= self.stock) & shop.is_known)
 
 
@@ -100,7 +100,7 @@ def play(shop: Shop, books: Books, periods: range, decide: Decide) -> Books:
 
 
 def profit(shop: Shop, books: Books) -> Floats:
-    """Of every series and period; a unit is paid for when it is sold, so that what is left keeps what it cost.
+    """Profit of every series and period; a unit is paid for when it is sold, so that what is left keeps what it cost.
 
     What customers were refused is known here, and its cost counted.
     """

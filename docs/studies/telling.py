@@ -1,4 +1,4 @@
-"""How a study is run and told: its arguments, refusals word by word, tables, the picture and the report."""
+"""A study: its arguments, refusals word by word, tables, the picture and the report."""
 
 import argparse
 import json
@@ -15,6 +15,7 @@ import pandas as pd
 import lostsales
 from docs.studies.replay import Books, Shop, rows
 from docs.studies.ways import Outcome, as_records
+from lostsales.data.confidence import margin
 
 OURS, USUAL, NEUTRAL = "#0072B2", "#D55E00", "#777777"
 REPORTED_SERIES, REPORTED_PERIODS, HORIZON = 40, 52, 8  # of the report: a replay of every decision takes its time
@@ -36,7 +37,7 @@ def run(study: Callable[[Path, Path], None], title: str) -> None:
 
 
 def refusal(call: Callable[[], Any]) -> str | None:
-    """What the product said when it refused, None where it did not."""
+    """Message of a refusal, None where there was none."""
     try:
         call()
     except lostsales.LostSalesError as error:
@@ -70,7 +71,7 @@ def write_report(shop: Shop, books: Books, end: int, policy: lostsales.SavedPoli
 
 
 def commit() -> str:
-    """Of the code that runs."""
+    """Commit of the code that runs."""
     asked = ["git", "rev-parse", "--short=7", "HEAD"]
     found = subprocess.run(asked, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)  # noqa: S603
     return found.stdout.strip() or "unknown"
@@ -107,7 +108,7 @@ def table(results: dict[str, Any]) -> str:
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """What each way earned less the best usual way, over all windows and ours by window."""
+    """Profit of each way less that of the best usual way, over all windows and ours by window."""
     from matplotlib.figure import Figure
 
     base = next(row["way"] for row in results["ways"] if row["std_error"] is None)
@@ -118,7 +119,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
     place = np.arange(len(others))
     gap, error = (np.array([row[name] for row in others]) for name in ("behind_best_usual", "std_error"))
     colours = [OURS if row["way"].startswith("lostsales") else NEUTRAL for row in others]
-    left.hlines(place, gap - 1.96 * error, gap + 1.96 * error, colors=colours)
+    left.hlines(place, gap - margin(error), gap + margin(error), colors=colours)
     left.scatter(gap, place, c=colours, zorder=3)
     left.axvline(0, color=USUAL, linewidth=1)
     left.set_yticks(place, [row["way"] for row in others])

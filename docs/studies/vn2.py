@@ -23,7 +23,7 @@ COLUMNS = {"series": "series", "period": "week", "in_stock": "in_stock"}
 
 
 def study(data: Path, out: Path) -> None:
-    """From the published files to the report."""
+    """Run the study from the published files to the report."""
     found = read_sales(data / "vn2_history.parquet" if (data / "vn2_history.parquet").is_file() else data)
     results: dict[str, object] = {"commit": commit(), "raw": raw_table(found)}
     shop = shop_of(found)
@@ -40,7 +40,7 @@ def study(data: Path, out: Path) -> None:
 
 
 def raw_table(found: WeeklySales) -> dict[str, object]:
-    """What the product says of the table as published."""
+    """Messages of the product on the table as published."""
     count, weeks = found.sales.shape
     table = pd.DataFrame(
         {
@@ -78,7 +78,7 @@ def shop_of(found: WeeklySales) -> Shop:
 
 
 def names(count: int) -> np.ndarray:
-    """Of series, in their order."""
+    """Names of series, in their order."""
     return np.array([f"series {each:03d}" for each in range(count)])
 
 

@@ -82,7 +82,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What every way earned; tables are (series, counted periods of all windows) with NaN where not counted."""
+    """Profits of every way; tables are (series, counted periods of all windows) with NaN where not counted."""
 
     shop: Shop
     windows: tuple[range, ...]
@@ -95,7 +95,7 @@ class Outcome:
         return max(usual, key=lambda way: float(np.nanmean(self.profits(way))))
 
     def profits(self, way: str) -> Floats:
-        """Of series and periods."""
+        """Profits of a way by series and period."""
         tables = [profit(self.shop, books) for books in self.books[way]]
         return self._counted(tables)
 

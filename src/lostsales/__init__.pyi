@@ -13,8 +13,8 @@ from lostsales.data.reading.gate import read_log as read_log
 from lostsales.data.writing import write_log as write_log
 from lostsales.demand.audit.audit import Audit as Audit
 from lostsales.demand.audit.audit import audit as audit
-from lostsales.demand.forecasting.forecast import Forecast as Forecast
-from lostsales.demand.forecasting.forecast import forecast as forecast
+from lostsales.demand.forecast import Forecast as Forecast
+from lostsales.demand.forecast import forecast as forecast
 from lostsales.demand.law.demand_model import DemandModel as DemandModel
 from lostsales.demand.law.selection import fit_demand as fit_demand
 from lostsales.demand.stockout_loss import StockoutLoss as StockoutLoss
@@ -31,8 +31,8 @@ from lostsales.evaluation.compare import Comparison as Comparison
 from lostsales.evaluation.compare import compare as compare
 from lostsales.evaluation.evaluate import evaluate as evaluate
 from lostsales.evaluation.pilot.design import pilot as pilot
+from lostsales.evaluation.pilot.monitor import Monitoring as Monitoring
 from lostsales.evaluation.pilot.monitor import monitor as monitor
-from lostsales.evaluation.pilot.monitoring import Monitoring as Monitoring
 from lostsales.evaluation.pilot.plan import Pilot as Pilot
 from lostsales.evaluation.replayed_value import with_replayed_value as with_replayed_value
 from lostsales.evaluation.report.contents import ReportContents as ReportContents

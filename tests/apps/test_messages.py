@@ -59,7 +59,7 @@ MESSAGES = {
     "fit log.csv --out no/policy": "there is no folder",
     "fit log.csv --out new --method magic": "no method 'magic'",
     "fit log.csv --out new --set iterations=0": "iterations: Input should be greater than or equal to 1, but it is 0",
-    f"{FIT} betta=3": "betta: no such key; the keys are iterations, rules, pricing, seed, beta",
+    f"{FIT} betta=3": "betta: no such key; the keys are iterations, rules, pricing, seed, faithful",
     f"{FIT} rules.multipel=6": "rules.multipel: no such key; the keys are multiple, minimum",
     f"{FIT} function.kinf=linear": "function.kinf: no such key; the keys are kind, kernels",
     f"{FIT} beta=high": "beta: Input should be a valid number, but it is 'high'",

@@ -17,7 +17,7 @@ from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.sublogs import series_of
 from lostsales.data.writing import write_log
-from lostsales.demand.forecasting.forecast import forecast
+from lostsales.demand.forecast import forecast
 from lostsales.demand.law.price_response import price_response
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.survival.imputation import impute

@@ -31,8 +31,9 @@ def uniform_log(name: str, episodes: int = 20, seed: int = 8) -> PreparedLog:
     return PreparedLog.of(small_log(name, episodes, seed))
 
 
-def without_model(log: SalesLog) -> PreparedLog:
+def without_model(asked: SalesLog) -> PreparedLog:
     """A log without a demand model, in which lost sales cost nothing: quick, and nothing in it is imputed."""
+    log = asked.decisions("evaluate")
     return PreparedLog(log, find_runs(log), units_of(log, 20), log.cash, None, "not asked for")
 
 

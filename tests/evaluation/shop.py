@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.policy.base import PolicyBase
@@ -59,7 +59,7 @@ class Assortment:
         up_to = self.size * WEEKDAYS[day % 7] * self.level * np.where(relative < 1, 1.25, 1.0)
         return Action(self.usual_price * relative, np.maximum(np.rint(up_to - stock), 0.0))
 
-    def log(self, days: int, seed: int, dated: bool = True) -> SalesLog:
+    def log(self, days: int, seed: int, dated: bool = True) -> DecisionLog:
         """Days under the manager."""
         rng, stock, rows = np.random.default_rng(seed), np.ceil(self.size), []
         for day in range(days):
@@ -72,7 +72,7 @@ class Assortment:
         table = pd.concat(rows).assign(weekday=lambda table: table.period % 7)
         if dated:
             table["period"] = pd.Timestamp("2025-01-06") + pd.to_timedelta(table["period"], unit="D")
-        return read_log(table, PROBLEM)
+        return read_log(table, PROBLEM).decisions("evaluate")
 
     def true_profit(
         self, decide: "Manager | RelativeRule", days: int = 140, copies: int = 400, seed: int = 0

@@ -11,7 +11,6 @@ import pytest
 import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import without
-from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.back_test import BackTest, BackTestWindow, back_test
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
@@ -116,14 +115,3 @@ def test_a_window_that_cannot_be_judged_has_a_reason() -> None:
     assert found.windows[1].outcome is None
     assert found.windows[1].reason
     assert json.loads(json.dumps(found.to_json()))["windows"][1]["reason"] == found.windows[1].reason
-
-
-def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(SettingError, match="windows must be at least 1, but 0 came"):
-        back_test(newsvendor_log(), windows=0)
-    with pytest.raises(SettingError, match="no method 'nothing'"):
-        back_test(newsvendor_log(), "nothing")
-    with pytest.raises(
-        LostSalesError, match="in each of 5 windows needs at least 50 different periods, but the log has 40"
-    ):
-        back_test(newsvendor_log(), "newsvendor", windows=5)

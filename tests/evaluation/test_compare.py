@@ -9,7 +9,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.compare import Comparison, compare
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
 from lostsales.evaluation.promise.advice import KEEP_CURRENT
@@ -45,7 +45,7 @@ def test_a_cross_fitted_policy_decides_by_the_policy_of_each_series() -> None:
     policy = CrossFittedPolicy((FixedPrice(log.problem, 0), FixedPrice(log.problem, 1)), own)
     decided = policy.decide(view, np.random.default_rng(0))
     np.testing.assert_array_equal(decided.price, log.series % 2)
-    np.testing.assert_array_equal(decided.order, np.asarray(log.stock))
+    np.testing.assert_array_equal(decided.order, log.stock)
 
 
 def test_a_cross_fitted_policy_of_equal_policies_is_that_policy() -> None:
@@ -122,17 +122,6 @@ def test_a_stock_off_its_balance_leads_to_no_choice_whatever_the_figures(found: 
     finding = "the stock of the log does not follow its balance in 99.0% of rows (it would if pigs fly)"
     assert withheld.sentence == f"{KEEP_CURRENT}: the gain of no method can be determined, as {finding}"
     assert broken.notes.balance_warning in withheld.notes
-
-
-def test_invalid_arguments_raise() -> None:
-    with pytest.raises(SettingError, match="no method 'guess'"):
-        compare(small_log("steady", 6), ("guess",))
-    with pytest.raises(SettingError, match="a method is a name or settings such as Planner"):
-        compare(small_log("steady", 6), [3])  # type: ignore[list-item]
-    with pytest.raises(SettingError, match="at least one method"):
-        compare(small_log("steady", 6), ())
-    with pytest.raises(SettingError, match="no estimator 'guess'"):
-        compare(small_log("steady", 6), ("base-stock",), estimator="guess")
 
 
 class Failing(Newsvendor):

@@ -9,7 +9,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.data.sublogs import without
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS, Estimator
 from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
@@ -183,21 +183,6 @@ def test_no_gain_is_claimed_from_a_stock_off_its_balance() -> None:
     assert found.best.gain == trusted.best.gain
 
 
-def test_invalid_arguments_raise_with_a_reason() -> None:
-    log, policy = small_log("steady", 6), Uniform(scenario("steady").problem)
-    with pytest.raises(SettingError, match="no estimator 'guess'"):
-        evaluate(policy, log, estimators=("guess",))
-    with pytest.raises(SettingError, match="horizon must be at least 1"):
-        evaluate(policy, log, horizon=0)
-    with pytest.raises(LostSalesError, match="true demand"):
-        evaluate(Uniform(policy.problem, observes="demand"), log)
-    with pytest.raises(LostSalesError, match="read_log"):
-        evaluate(policy, "log.parquet")  # type: ignore[arg-type]
-    learned = fit(small_log("released", 6), "base-stock")
-    with pytest.raises(SettingError, match="made for arrival before, but the log has after"):
-        evaluate(learned, log)
-
-
 def test_only_the_model_starts_from_another_stock() -> None:
     """Over one period the value depends on the start alone; a surplus unit costs its holding cost."""
     world, policy = scenario("nonlinear"), Uniform(scenario("nonlinear").problem)
@@ -214,5 +199,3 @@ def test_only_the_model_starts_from_another_stock() -> None:
     assert "with 60 units in stock" in str(found[60.0].estimand)
     assert [each.scored for each in found[60.0].estimates] == [True, False, False]
     assert "model can start with another stock" in (found[60.0].estimates[1].reason or "")
-    with pytest.raises(SettingError, match="the stock to start with must lie between 0"):
-        evaluate(policy, small_log("nonlinear"), start_stock=-1.0)

@@ -26,7 +26,7 @@ def test_a_replay_with_restarts_covers_all_periods_and_opens_after_a_known_deman
     periods = ReplayPeriods.of(log, evidence, 20, 36, 0, restarts=True)
     assert periods.row.shape == (20, 36)  # of 50 periods 20, 20 and 10
     assert (evidence.depth[periods.row[0]] == 0).all()
-    np.testing.assert_array_equal(periods.stock, np.asarray(log.stock)[evidence.rows[periods.row[0]]])
+    np.testing.assert_array_equal(periods.stock, log.stock[evidence.rows[periods.row[0]]])
     replayed = np.unique(periods.row[periods.is_replayed])
     assert len(replayed) > 0.9 * len(evidence)  # but rows in a run of stock-outs that goes on where one starts
     whole = ReplayPeriods.of(log, evidence, 20, 36, 0)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lostsales.evaluation.assortment import choose_products, cross_fitted_gain, proven_products, root_mean_square
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.product_choice import choose_products, cross_fitted_gain, proven_products, root_mean_square
 from lostsales.types import Bools, Floats
 
 NO_SHIFTS = np.zeros((0, 2))

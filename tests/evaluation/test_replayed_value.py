@@ -148,8 +148,8 @@ def assortment() -> SalesLog:
     return replace(
         log,
         sales=log.sales * factor,
-        stock=np.asarray(log.stock) * factor,
-        order=np.asarray(log.order) * factor,
+        stock=log.stock * factor,
+        order=log.order * factor,
         last_sales=log.last_sales * np.where(np.arange(12) < 6, 1.0, 10.0),
     )
 

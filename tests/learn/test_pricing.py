@@ -8,7 +8,7 @@ import pytest
 from lostsales import CFQI, SSP, BaseStock, FQIObserved, Newsvendor, fit, simulate
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.log_decisions import decisions
+from lostsales.evaluation.policy_on_log import decisions
 from lostsales.learn.learner import Learner
 from lostsales.policy.policy import SavedPolicy
 from lostsales.types import Floats

@@ -47,8 +47,9 @@ def reasons(name: str, *settings: str) -> str:
 
 def test_all_presets_ship() -> None:
     assert preset_names() == (
-        "confounded", "cost-shocks", "drift", "fixed-cost", "lost-sales", "manager-after", "manager-before",
-        "manager-slow", "markov-demand", "newsvendor", "nonlinear", "paper", "reference-price", "regime", "released",
+        "confounded", "cost-shocks", "drift", "fixed-cost", "fixed-cost-autocorrelated", "long-runs", "lost-sales",
+        "manager-after", "manager-before", "manager-slow", "markov-demand", "newsvendor", "nonlinear", "paper",
+        "reference-price", "regime", "released",
         "steady", "two-lag", "weekday-counts",
     )  # fmt: skip
 

@@ -18,6 +18,15 @@ def quantile(chance: float, degrees: float = np.inf) -> float:
     return float(ndtri(chance) if np.isinf(degrees) else stdtrit(degrees, chance))
 
 
+def standard_error(values: Floats) -> float:
+    """Standard error of the mean of independent values; NaN below two of them.
+
+    >>> standard_error(np.array([1.0, 3.0]))
+    1.0
+    """
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
+
+
 @overload
 def margin(std_error: float, degrees: float = np.inf, coverage: float = 0.95) -> float: ...
 

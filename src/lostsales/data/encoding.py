@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.feature import Feature
 from lostsales.data.labels import plain_number
-from lostsales.data.log import SalesLog
+from lostsales.data.log import AnyLog, SalesLog
 from lostsales.types import Array, Floats, Ints
 
 
@@ -62,7 +62,7 @@ def _numbers(texts: Array) -> Floats | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def costs_as_features(log: SalesLog) -> SalesLog:
+def costs_as_features(log: AnyLog) -> AnyLog:
     """The log with every unit cost that varies by row among its features."""
     costs, given, names = log.costs, log.problem.costs, log.problem.columns
     if costs is None:

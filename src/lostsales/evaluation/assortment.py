@@ -3,24 +3,32 @@
 The gain of the assortment in a period is the sum of the gains of its products. Contributions have one row a resampled
 unit (a block in time that all products share) and one column a product: demand laws without a unit are fitted once for
 all products, so that errors which products share add up in the total, and others average out.
+
+Products that are chosen because their gains look high look better than they are, so the gain of the choice is
+cross-fitted: the products are chosen again without each fold of units, and counted on that fold alone.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from lostsales.data.assortment import periods_a_week
-from lostsales.data.confidence import margin
+from lostsales.data.confidence import margin, quantile
 from lostsales.data.log import SalesLog
 from lostsales.data.products import Products
-from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.product_choice import choose_products, cross_fitted_gain, proven_products, root_mean_square
+from lostsales.evaluation.interval import Interval, degrees_of_freedom
 from lostsales.types import Bools, Floats, Ints
 
 LARGE = 10_000.0  # money that is shown without decimals
 WEEKS_A_YEAR = 365.25 / 7  # to convert a gain per week
 LEAST_UNITS = 4  # fewest for an interval and folds
-MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be judged on its own
+FOLDS = 5  # of units, for the cross-fitted gain of a choice
+FALSE_SHARE = 0.025  # of the products called proven that are expected not to be; the one-sided level of an interval
+TINY = 1e-12  # against division by 0
+MOST_SHARE = 0.9  # of the rows of a product in one unit, beyond which it cannot be evaluated alone
+NO_PROOF = "no proven gain"
 KEEP_UNTIL_PROVED = "keep the current practice for all products until a pilot has proved the gain"
 NO_CALENDAR = "periods are plain numbers, so figures are per period: with dates they would be per week and year"
 
@@ -34,6 +42,29 @@ def amount(money: float, signed: bool = True) -> str:
     return f"{money:{'+' if signed else ''},.{2 if abs(money) < LARGE else 0}f}"
 
 
+class Gain(NamedTuple):
+    """A gain with its interval, and what it is over."""
+
+    interval: Interval
+    over: str  # what it is over, such as "per week over all 20 products"
+
+    @property
+    def figures(self) -> str:
+        """Value and interval in words."""
+        return self.text("95 % interval ")
+
+    def text(self, before_interval: str = "") -> str:
+        """Value and interval, which words may introduce."""
+        value, low, high = (amount(each) for each in (self.interval.value, self.interval.low, self.interval.high))
+        return f"{value} {self.over} ({before_interval}{low} to {high})"
+
+    @property
+    def sentence(self) -> str:
+        """Value and interval with what they prove."""
+        proves = "a proven gain" if self.interval.proven else "a proven loss" if self.interval.high < 0 else NO_PROOF
+        return f"{proves}, {self.figures}"
+
+
 @dataclass(frozen=True)
 class MoneyOver:
     """Money over a period of the log, a week and a year; the last two only where periods are dates."""
@@ -43,9 +74,9 @@ class MoneyOver:
     year: Interval | None = None
 
     @property
-    def usual(self) -> tuple[Interval, str]:
+    def usual(self) -> Gain:
         """The figure for people, by week where it is known, and what it is over."""
-        return (self.period, "per period") if self.week is None else (self.week, "per week")
+        return Gain(self.period, "per period") if self.week is None else Gain(self.week, "per week")
 
 
 @dataclass(frozen=True)
@@ -53,9 +84,9 @@ class ProductGain:
     """The gain of one product."""
 
     product: str
-    rows: int  # of the log that it is judged from
+    rows: int  # of the log that it is evaluated on
     earned: MoneyOver  # logged profit
-    gain: MoneyOver | None  # over the logged profit; None where it has rows in too few units to be judged
+    gain: MoneyOver | None  # over the logged profit; None where it has rows in too few units to be evaluated
     proven: bool  # above zero, also when allowing for the number of products
     chosen: bool  # the policy should decide for it
 
@@ -84,7 +115,7 @@ class AssortmentGain:
     Attributes
     ----------
     products : tuple of ProductGain
-        The greatest gain first, those that cannot be judged last.
+        The greatest gain first, those that cannot be evaluated last.
     earned : MoneyOver
         Logged profit of all products.
     total : MoneyOver
@@ -132,18 +163,16 @@ class AssortmentGain:
     @property
     def sentence(self) -> str:
         """The total gain and its interval in words."""
-        gain, over = judged_gain(self.total.period, self)
-        sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
-        return f"{sure}, {amount(gain.value)} {over} (95 % interval {amount(gain.low)} to {amount(gain.high)})"
+        return decisive_gain(self.total.period, self).sentence
 
 
-def judged_gain(gain: Interval, products: AssortmentGain | None) -> tuple[Interval, str]:
-    """The gain that a verdict rests on, and what it is over: that of all products together where there are some."""
+def decisive_gain(gain: Interval, products: AssortmentGain | None) -> Gain:
+    """The gain that a verdict rests on: that of all products together where there are some."""
     if products is None:
-        return gain, "per period"
+        return Gain(gain, "per period")
     total, over = products.total.usual
     money = f"{products.currency} " if products.currency else ""
-    return total, f"{money}{over} over all {products.products_in_log:,} products"
+    return Gain(total, f"{money}{over} over all {products.products_in_log:,} products")
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,30 +204,30 @@ def assortment_gain(
 ) -> AssortmentGain | None:
     """Gains from the logged profit of each product and that under a policy; `of_row` (rows,) is the unit of a row.
 
-    None where there are too few units to judge from.
+    None where there are too few units to evaluate on.
     """
     if units < LEAST_UNITS:
         return None
     products = log.products
     rows = np.bincount(of_row * len(products) + products.of_row, minlength=units * len(products))
     share = rows.reshape(units, -1) / products.counts()
-    judged = share.max(axis=0) <= MOST_SHARE
-    # What cannot be judged counts as no gain.
-    contributions = np.where(judged, profit.less(earned).contributions(share), 0.0)
-    shifts = np.where(judged, profit.less(earned).shifts, 0.0)
+    evaluated = share.max(axis=0) <= MOST_SHARE
+    # What cannot be evaluated counts as no gain.
+    contributions = np.where(evaluated, profit.less(earned).contributions(share), 0.0)
+    shifts = np.where(evaluated, profit.less(earned).shifts, 0.0)
     present = (share > 0).sum(axis=0)
     proven = np.zeros(len(products), dtype=bool)
-    proven[judged] = proven_products(contributions[:, judged], shifts[:, judged], present[judged])
+    proven[evaluated] = proven_products(contributions[:, evaluated], shifts[:, evaluated], present[evaluated])
     weekly = periods_a_week(log)
     every = _Totals(contributions, shifts, weekly, products_in_log)
-    chosen, gain = every.choice(judged)
+    chosen, gain = every.choice(evaluated)
     logged = _Totals(earned.contributions(share), earned.shifts, weekly, products_in_log)
     gains = [
         ProductGain(
             product=str(products.names[each]),
             rows=int(rows.reshape(units, -1)[:, each].sum()),
             earned=logged.of_product(each, int(present[each])),
-            gain=every.of_product(each, int(present[each])) if judged[each] else None,
+            gain=every.of_product(each, int(present[each])) if evaluated[each] else None,
             proven=bool(proven[each]),
             chosen=bool(chosen[each]),
         )
@@ -212,7 +241,7 @@ def assortment_gain(
         choice=_choice(gains, gain, products_in_log, log.problem.format.currency),
         products_in_log=products_in_log,
         currency=log.problem.format.currency,
-        notes=_notes(log, products, judged, weekly, products_in_log),
+        notes=_notes(log, products, evaluated, weekly, products_in_log),
     )
 
 
@@ -229,7 +258,7 @@ class _Totals:
         """The figure of one product, by the number of units with rows of it."""
         uncertainty = float(root_mean_square(self.shifts[:, product]))
         period = Interval.of(self.contributions[:, product], uncertainty, present)
-        return _over(period, None if self.weekly is None else _times(period, float(self.weekly[product])))
+        return _over(period, None if self.weekly is None else period.times(float(self.weekly[product])))
 
     @property
     def total(self) -> MoneyOver:
@@ -244,19 +273,18 @@ class _Totals:
             return found
         spread = float(np.std(self.contributions.mean(axis=0) * weights, ddof=1))
         error = margin(float(np.sqrt(drawn * (1 - drawn / of_all))) * spread)
-        reach = float(np.hypot(found.high - found.value, error))
-        return _times(Interval(found.value, found.value - reach, found.value + reach), of_all / drawn)
+        return Interval.around(found.value, float(np.hypot(found.reach, error))).times(of_all / drawn)
 
-    def choice(self, judged: Bools) -> tuple[Bools, MoneyOver]:
+    def choice(self, evaluated: Bools) -> tuple[Bools, MoneyOver]:
         """All products or the best of them, whichever has the greater lower bound above zero, and their gain."""
-        ones = np.ones(len(judged))
-        chosen = choose_products(self.contributions, self.shifts) & judged
-        gains = [(chosen, self._cross_fitted(chosen, ones)), (judged, self._sum(ones))]
+        ones = np.ones(len(evaluated))
+        chosen = choose_products(self.contributions, self.shifts) & evaluated
+        gains = [(chosen, self._cross_fitted(chosen, ones)), (evaluated, self._sum(ones))]
         best, gain = max(gains, key=lambda each: each[1].low)
         if gain.low <= 0 or not best.any():
             nothing = Interval(0.0, 0.0, 0.0)
-            return np.zeros_like(judged), _over(nothing, None if self.weekly is None else nothing)
-        if best is judged:
+            return np.zeros_like(evaluated), _over(nothing, None if self.weekly is None else nothing)
+        if best is evaluated:
             return best, self.total
         return best, _over(gain, None if self.weekly is None else self._cross_fitted(chosen, self.weekly))
 
@@ -265,11 +293,7 @@ class _Totals:
 
 
 def _over(period: Interval, week: Interval | None) -> MoneyOver:
-    return MoneyOver(period, week, None if week is None else _times(week, WEEKS_A_YEAR))
-
-
-def _times(figure: Interval, factor: float) -> Interval:
-    return Interval(figure.value * factor, figure.low * factor, figure.high * factor)
+    return MoneyOver(period, week, None if week is None else week.times(WEEKS_A_YEAR))
 
 
 def _choice(gains: list[ProductGain], gain: MoneyOver, in_log: int, currency: str | None) -> ProductChoice:
@@ -278,20 +302,19 @@ def _choice(gains: list[ProductGain], gain: MoneyOver, in_log: int, currency: st
     if not chosen:
         return ProductChoice(chosen, kept, gain, "keep the current practice for all products: no gain is proven")
     figure, over = gain.usual
-    money = f" {currency}" if currency else ""
-    brings = f"{amount(figure.value)}{money} {over} (95 % interval {amount(figure.low)} to {amount(figure.high)})"
+    brings = Gain(figure, f"{currency} {over}" if currency else over).figures
     whose = f"{len(chosen):,} of {in_log:,} products" if kept else f"all {in_log:,} products"
     rest = f", and keep the current practice for the other {in_log - len(chosen):,}" if kept else ""
     return ProductChoice(chosen, kept, gain, f"use it for {whose}{rest}: {brings}")
 
 
 def _notes(
-    log: SalesLog, products: Products, judged: Bools, weekly: Floats | None, products_in_log: int
+    log: SalesLog, products: Products, evaluated: Bools, weekly: Floats | None, products_in_log: int
 ) -> tuple[str, ...]:
     notes = [NO_CALENDAR] if weekly is None else []
     if products_in_log > len(products):
         notes.append(f"totals are scaled up from {len(products):,} of {products_in_log:,} products, drawn at random")
-    if short := int(np.count_nonzero(~judged)):
+    if short := int(np.count_nonzero(~evaluated)):
         notes.append(f"products with too few rows to be evaluated: {short:,}; their gain is treated as 0")
     if gone := int(np.count_nonzero(~on_sale(log, products))):
         notes.append(f"products that were no longer sold at the end of the log: {gone:,}; totals count them")
@@ -304,3 +327,60 @@ def on_sale(log: SalesLog, products: Products) -> Bools:
     last = np.zeros(len(products), dtype=np.int64)
     np.maximum.at(last, products.of_row, at.reshape(-1))
     return np.asarray(last >= len(periods) - 1 - len(periods) // 10)
+
+
+def root_mean_square(shifts: Floats) -> Floats:
+    """The root of the mean square over the first axis, 0 where it is empty."""
+    return np.sqrt(np.mean(shifts**2, axis=0)) if len(shifts) else np.zeros(shifts.shape[1:])
+
+
+def proven_products(contributions: Floats, shifts: Floats, units: Ints) -> Bools:
+    """Products with a gain above zero, by Benjamini and Hochberg's procedure, (products,).
+
+    With one product these are those whose 95 % interval lies above zero; with many, among those called proven an
+    expected share of at most `FALSE_SHARE` is not. `shifts` (alternatives, products) are those under other laws of
+    demand, `units` (products,) have rows of the product.
+    """
+    from scipy.stats import false_discovery_control
+
+    mean, error = _mean_and_error(contributions, root_mean_square(shifts))
+    degrees = np.array([degrees_of_freedom(each) for each in units.tolist()])
+    chance = stdtr(degrees, -mean / np.maximum(error, TINY))  # of such a gain where there is none
+    return np.asarray(false_discovery_control(chance) <= FALSE_SHARE)
+
+
+def choose_products(contributions: Floats, shifts: Floats) -> Bools:
+    """The products, in order of gain over its error, whose total gain has the greatest lower bound, (products,).
+
+    None are chosen where no such bound is above zero.
+    """
+    units, products = contributions.shape
+    mean, error = _mean_and_error(contributions, root_mean_square(shifts))
+    order = np.argsort(-mean / np.maximum(error, TINY), kind="stable")
+    total, total_error = _mean_and_error(
+        np.cumsum(contributions[:, order], axis=1), root_mean_square(np.cumsum(shifts[:, order], axis=1))
+    )
+    bound = total - quantile(0.95, degrees_of_freedom(units)) * total_error
+    best, chosen = int(bound.argmax()), np.zeros(products, dtype=bool)
+    if bound[best] > 0:
+        chosen[order[: best + 1]] = True
+    return chosen
+
+
+def cross_fitted_gain(contributions: Floats, shifts: Floats, chosen: Bools, weights: Floats) -> Interval:
+    """The gain of choosing products, each fold of units counted for the products that the others choose.
+
+    `chosen` is the choice from all units; `weights` (products,) multiply the gains, as for another length of time.
+    """
+    units = len(contributions)
+    fold = np.arange(units) * min(FOLDS, units) // units
+    counted = np.empty(units)
+    for each in np.unique(fold):
+        inside = fold == each
+        counted[inside] = contributions[inside] @ (weights * choose_products(contributions[~inside], shifts))
+    return Interval.of(counted, float(root_mean_square(shifts @ (weights * chosen))))
+
+
+def _mean_and_error(contributions: Floats, model_uncertainty: Floats) -> tuple[Floats, Floats]:
+    error = contributions.std(axis=0, ddof=1) / np.sqrt(len(contributions))
+    return contributions.mean(axis=0), np.hypot(error, model_uncertainty)

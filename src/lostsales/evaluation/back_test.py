@@ -1,4 +1,4 @@
-"""`back_test`: a method that learns from the past and is judged by what came later, at several moments of a log."""
+"""`back_test`: a method that learns from the past and is evaluated on later periods, at several moments of a log."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -69,9 +69,7 @@ class BackTest:
         claims = [each.claimed for each in self.windows if each.claimed is not None]
         if not claims:
             return None
-        return _around(
-            float(np.mean([each.value for each in claims])), float(np.mean([_reach(each) for each in claims]))
-        )
+        return Interval.around(*np.mean([(each.value, each.reach) for each in claims], axis=0).tolist())
 
     @property
     def outcome(self) -> Interval | None:
@@ -79,8 +77,8 @@ class BackTest:
         outcomes = [each.outcome for each in self.windows if each.outcome is not None]
         if not outcomes:
             return None
-        reach = float(np.sqrt(np.sum([_reach(each) ** 2 for each in outcomes]))) / len(outcomes)
-        return _around(float(np.mean([each.value for each in outcomes])), reach)
+        reach = float(np.sqrt(np.sum([each.reach**2 for each in outcomes]))) / len(outcomes)
+        return Interval.around(float(np.mean([each.value for each in outcomes])), reach)
 
     @property
     def verdict(self) -> str:
@@ -91,7 +89,7 @@ class BackTest:
         if self.claimed is None or self.outcome is None:
             return "not tested"
         short = self.claimed.value - self.outcome.value
-        if short > np.hypot(_reach(self.claimed), _reach(self.outcome)):
+        if short > np.hypot(self.claimed.reach, self.outcome.reach):
             return "fell short"
         return "borne out" if self.outcome.proven else "open"
 
@@ -122,7 +120,7 @@ def back_test(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> BackTest:
-    """Learn from the past, judge by what came later, and set the claim against the outcome, window by window.
+    """Learn from the past, evaluate on what came later, and set the claim against the outcome, window by window.
 
     The last half of the periods is split into windows. Before each, the method learns from all that went before, and
     its gain is estimated from the same rows: the claim. Then it is estimated from the window alone: the outcome.
@@ -139,7 +137,7 @@ def back_test(
     seed : int
         The same seed gives the same answer, on any number of workers.
     quick : bool
-        Quick settings of the method, and fewer rows to judge from.
+        Quick settings of the method, and fewer rows to evaluate on.
     workers : int, optional
         Threads; by default those of the machine, at most four.
     progress : callable, optional
@@ -219,11 +217,3 @@ def _gain(
 
 def _windows(number: int) -> str:
     return "one window" if number == 1 else f"each of {number} windows"
-
-
-def _reach(found: Interval) -> float:
-    return (found.high - found.low) / 2
-
-
-def _around(value: float, reach: float) -> Interval:
-    return Interval(value, value - reach, value + reach)

@@ -5,29 +5,26 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lostsales.data.log import SalesLog
-from lostsales.data.parallel import in_parallel, using_workers
+from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
-from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
-from lostsales.data.sublogs import COMPARED_ROWS, QUICK_ROWS, without
+from lostsales.data.splits import FOLDS
+from lostsales.data.sublogs import COMPARED_ROWS, QUICK_ROWS
 from lostsales.demand.audit.behaviour import PriceSetting
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.evaluation.assortment import AssortmentGain, amount, judged_gain
-from lostsales.evaluation.cross_fitted import CrossFittedPolicy
+from lostsales.evaluation.assortment import AssortmentGain, decisive_gain
+from lostsales.evaluation.concerns import log_concerns
+from lostsales.evaluation.cross_fitted import fit_folds, folds_of
 from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepare
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.log_concerns import log_concerns
+from lostsales.evaluation.policy_on_log import check_horizon
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
-from lostsales.evaluation.usable_policy import check_horizon
-from lostsales.learn.fit import fit_in_shop_units, learner_of
+from lostsales.learn.fit import learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.types import Floats
 
-QUICK_FOLDS = 3  # of quick comparisons
-LARGE_FOLDS = 2  # of a large log: half of its rows teach enough, and every fit takes its time
-KEEP_ALL = f"{KEEP_CURRENT} for all products: no method has a proven gain"
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
 
 Methods = Sequence[str | Learner]  # names, or settings of learners
@@ -53,7 +50,7 @@ class ComparedMethod:
     @property
     def advice(self) -> Advice:
         """Advice by the gain and the concerns."""
-        return advice(None if self.gain is None else judged_gain(self.gain, self.assortment)[0], self.concerns)
+        return advice(None if self.gain is None else decisive_gain(self.gain, self.assortment).interval, self.concerns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +151,9 @@ def compare(
     settings : dict, optional
         Settings by the name of a method.
     rows : int, optional
-        The most rows to judge from, by default 20,000: of a larger log some series are drawn, and long ones cut.
+        The most rows to evaluate on, by default 20,000: of a larger log some series are drawn, and long ones cut.
     quick : bool
-        Judge from at most 5,000 rows, with fewer folds, units and episodes, and quick settings of the methods.
+        Evaluate on at most 5,000 rows, with fewer folds, units and episodes, and quick settings of the methods.
     workers : int, optional
         Threads; by default those of the machine, at most four.
     progress : callable, optional
@@ -232,7 +229,7 @@ def compare_on(
     """`compare` on a prepared log; a method that fails, whatever its exception, leaves the others' results."""
     if estimator is None:
         estimator = "fqe" if prepared.laws is None else "model"
-    folds, held_out = _folds(prepared, seed)
+    folds, held_out = folds_of(prepared, seed)
     count = len(folds)
     candidates, estimand = [], None
     for method, name, tick in zip(methods, _names(methods), stages(progress, [1.0] * len(methods)), strict=True):
@@ -240,7 +237,7 @@ def compare_on(
         try:
             own = {"seed": seed, **(settings or {}).get(method, {})} if isinstance(method, str) else {}
             learner = learner_of(method, own)
-            policy = _cross_fit(learner.quick() if prepared.quick else learner, prepared.log, folds, fitting)
+            policy = fit_folds(learner.quick() if prepared.quick else learner, prepared.log, folds, fitting)
             found = evaluate_on(
                 policy, prepared, estimators=(estimator,), horizon=horizon, seed=seed, progress=estimating
             )
@@ -293,26 +290,6 @@ def _names(methods: Methods) -> list[str]:
         taken = 0 if isinstance(each, str) else sum(one.split(" (")[0] == name for one in names)
         names.append(f"{name} ({taken + 1})" if taken else name)
     return names
-
-
-def cross_fit(learner: Learner, prepared: PreparedLog, seed: int, progress: Progress) -> tuple[CrossFittedPolicy, str]:
-    """The policy that `compare` evaluates, one fit a fold, and what a fold is."""
-    folds, held_out = _folds(prepared, seed)
-    return _cross_fit(learner, prepared.log, folds, progress), held_out
-
-
-def _folds(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
-    """The folds of every method that is compared on a log, and what they are."""
-    count = QUICK_FOLDS if prepared.quick else LARGE_FOLDS if prepared.is_part else FOLDS
-    return cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1, count=count)
-
-
-def _cross_fit(learner: Learner, log: SalesLog, folds: list[Fold], progress: Progress) -> CrossFittedPolicy:
-    """One policy a fold, fitted without it."""
-    policies = in_parallel(lambda fold: fit_in_shop_units(learner, without(log, fold.held_out)), folds, progress)
-    return CrossFittedPolicy(
-        tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
-    )
 
 
 def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> ComparedMethod:
@@ -368,13 +345,12 @@ def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...])
         for each in candidates:
             if each.gain is None or each.advice != wanted or (wanted == "deploy" and each.assortment is not None):
                 continue
-            gain, over = judged_gain(each.gain, each.assortment)
-            figures = f"{amount(gain.value)} {over} (95 % interval {amount(gain.low)} to {amount(gain.high)})"
+            figures = decisive_gain(each.gain, each.assortment).figures
             if wanted == "deploy":
                 return "deploy", each.method, f"deploy {each.method}: a proven gain, {figures}"
             doubt = withheld or texts(each.concerns, "amber") or f"its gain is not proven, {figures}"
             return "pilot", each.method, f"{KEEP_CURRENT} for now, and test {each.method} in a pilot: {doubt}"
     if withheld:
         return "keep", None, f"{KEEP_CURRENT}: the gain of no method can be determined, as {withheld}"
-    nothing = KEEP_ALL if any(each.assortment is not None for each in candidates) else None
-    return "keep", None, nothing or f"{KEEP_CURRENT}: no method has a proven gain"
+    whole = " for all products" if any(each.assortment is not None for each in candidates) else ""
+    return "keep", None, f"{KEEP_CURRENT}{whole}: no method has a proven gain"

@@ -1,4 +1,4 @@
-"""A cross-fitted policy: each series is decided by the policy that was not fitted to it."""
+"""Cross-fitting: a method is fitted without each fold, and each series decided by the policy not fitted to it."""
 
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
@@ -7,7 +7,14 @@ import numpy as np
 
 from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
+from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
+from lostsales.data.progress import Progress
+from lostsales.data.splits import FOLDS, Fold, cross_fit_folds
+from lostsales.data.sublogs import without
+from lostsales.evaluation.prepared_log import PreparedLog
+from lostsales.learn.fit import fit_in_shop_units
+from lostsales.learn.learner import Learner
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.decision import Decision
@@ -15,6 +22,9 @@ from lostsales.policy.policy import Observes, Policy
 from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.view import Action, View
 from lostsales.types import Ints
+
+QUICK_FOLDS = 3  # of quick comparisons
+LARGE_FOLDS = 2  # of a large log: half of its rows teach enough, and every fit takes its time
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +91,17 @@ def as_replayed(policy: Policy, log: SalesLog) -> Policy:
     if isinstance(policy, CrossFittedPolicy):
         return replace(policy, policies=tuple(as_replayed(each, log) for each in policy.policies))
     return policy
+
+
+def folds_of(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
+    """The folds of every method that is cross-fitted on a log, and what they are: series or blocks in time."""
+    count = QUICK_FOLDS if prepared.quick else LARGE_FOLDS if prepared.is_part else FOLDS
+    return cross_fit_folds(prepared.log, seed, gap=prepared.runs.max_depth + 1, count=count)
+
+
+def fit_folds(learner: Learner, log: SalesLog, folds: list[Fold], progress: Progress) -> CrossFittedPolicy:
+    """Fit one policy a fold, without it."""
+    policies = in_parallel(lambda fold: fit_in_shop_units(learner, without(log, fold.held_out)), folds, progress)
+    return CrossFittedPolicy(
+        tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
+    )

@@ -8,13 +8,12 @@ from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
 from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS, evaluated_part
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.concerns import log_concerns, policy_concerns
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
-from lostsales.evaluation.log_concerns import log_concerns
-from lostsales.evaluation.policy_concerns import policy_concerns
+from lostsales.evaluation.policy_on_log import check_policy
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.results import Estimate, Evaluation, Overlap
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 
 SHARES = (1, 5)  # of the time, for the demand models and for the estimators; measured on `steady`
@@ -52,9 +51,9 @@ def evaluate(
     seed : int
         The same seed gives the same answer, on any number of workers.
     rows : int, optional
-        The most rows to judge from, by default 40,000: of a larger log some series are drawn, and long ones cut.
+        The most rows to evaluate on, by default 40,000: of a larger log some series are drawn, and long ones cut.
     quick : bool
-        Judge from at most 5,000 rows, with fewer units and episodes.
+        Evaluate on at most 5,000 rows, with fewer units and episodes.
     workers : int, optional
         Threads; by default those of the machine, at most four.
     progress : callable, optional
@@ -103,7 +102,7 @@ def evaluate(
 def prepare(
     log: SalesLog, seed: int = 0, progress: Progress | None = None, rows: int | None = None, quick: bool = False
 ) -> tuple[PreparedLog, tuple[str, ...]]:
-    """A log, or the part of it that is judged from, prepared for every policy, and notes for its readers."""
+    """A log, or the part of it that policies are evaluated on, prepared for every policy, and notes for its readers."""
     check_log(log)
     most = (QUICK_ROWS if quick else EVALUATED_ROWS) if rows is None else rows
     if most < 1:

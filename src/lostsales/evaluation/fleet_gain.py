@@ -1,7 +1,7 @@
 """The gain of a fleet from those of its shards, all of them or some that were drawn.
 
 Shards hold different products, so their errors are taken as independent. Where shards were drawn at random, the total
-of those that were judged is scaled up by the number of products, with the error of drawing them: the variance of the
+of those that were evaluated is scaled up by the number of products, with the error of drawing them: the variance of the
 gain of a product between shards.
 """
 
@@ -42,12 +42,12 @@ class FleetGain:
 
     @property
     def proven_share(self) -> float:
-        """Share of the judged products with a proven gain."""
+        """Share of the evaluated products with a proven gain."""
         return self.products_proven / self.products_judged if self.products_judged else float("nan")
 
 
 def fleet_gain(found: Sequence[ShardGain], products: int, shards: int) -> FleetGain:
-    """Gain of all products in all shards, from those that were judged.
+    """Gain of all products in all shards, from those that were evaluated.
 
     >>> one = ShardGain(10, 10, 4, Interval(5.0, 2.0, 8.0), Interval(4.0, 1.0, 7.0), Interval(50.0, 49.0, 51.0))
     >>> both = fleet_gain([one, one], products=20, shards=2)
@@ -71,19 +71,13 @@ def fleet_gain(found: Sequence[ShardGain], products: int, shards: int) -> FleetG
     )
 
 
-def times(interval: Interval, factor: float) -> Interval:
-    """An interval in another unit."""
-    return Interval(interval.value * factor, interval.low * factor, interval.high * factor)
-
-
 def _total(of_shards: Sequence[Interval], sizes: Floats, products: int, shards: int) -> Interval:
-    """The sum over shards, scaled up to all products where not all shards were judged."""
+    """The sum over shards, scaled up to all products where not all shards were evaluated."""
     value = np.array([each.value for each in of_shards])
-    reach = np.array([(each.high - each.low) / 2 for each in of_shards])
+    reach = np.array([each.reach for each in of_shards])
     factor = products / float(sizes.sum())
     error = factor * float(np.sqrt((reach**2).sum()))
     if len(value) < shards:
         spread = float(np.std(value / sizes, ddof=1)) if len(value) > 1 else np.inf
         error = float(np.hypot(error, margin(products * spread * np.sqrt((1 - len(value) / shards) / len(value)))))
-    centre = factor * float(value.sum())
-    return Interval(centre, centre - error, centre + error)
+    return Interval.around(factor * float(value.sum()), error)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.confidence import margin, quantile
+from lostsales.data.confidence import margin, quantile, standard_error
 from lostsales.types import Floats
 
 # Contributions are skewed, so that more degrees of freedom would make intervals too narrow.
@@ -23,17 +23,30 @@ class Interval:
     def of(cls, contributions: Floats, model_uncertainty: float = 0.0, present: int | None = None) -> "Interval":
         """Mean of contributions, one a unit, with Student's interval; model uncertainty adds in quadrature.
 
-        Degrees of freedom follow the units that have any rows of what is judged: all, unless fewer are `present`.
+        Degrees of freedom follow the units that have rows of the figure: all, unless fewer are `present`.
 
         >>> Interval.of(np.array([1.0, 2.0, 3.0])).value
         2.0
         """
         units = len(contributions)
         value = float(contributions.mean())
-        error = float(contributions.std(ddof=1) / np.sqrt(units)) if units > 1 else np.inf
+        error = standard_error(contributions) if units > 1 else np.inf
         degrees = degrees_of_freedom(units if present is None else present)
-        reach = margin(float(np.hypot(error, model_uncertainty)), degrees)
+        return cls.around(value, margin(float(np.hypot(error, model_uncertainty)), degrees))
+
+    @classmethod
+    def around(cls, value: float, reach: float) -> "Interval":
+        """A figure with an interval of this reach to either side."""
         return cls(value, value - reach, value + reach)
+
+    @property
+    def reach(self) -> float:
+        """Half the width."""
+        return (self.high - self.low) / 2
+
+    def times(self, factor: float) -> "Interval":
+        """The figure in another unit, or of several such parts."""
+        return Interval(self.value * factor, self.low * factor, self.high * factor)
 
     def floor(self, units: int) -> float:
         """One-sided 95 % bound from below, for an interval over a number of units.

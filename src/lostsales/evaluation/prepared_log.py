@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from lostsales.data.assortment import is_assortment
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress, stages
 from lostsales.data.splits import ResamplingUnits, units_of
@@ -24,10 +24,9 @@ from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.assortment import ProductFigures
+from lostsales.evaluation.assortment import ProductFigures, root_mean_square
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.product_choice import root_mean_square
-from lostsales.evaluation.promise.tilted_law import hidden_slope
+from lostsales.evaluation.promise.sensitivity import hidden_slope
 from lostsales.evaluation.results import Earned
 from lostsales.types import Floats
 
@@ -65,7 +64,7 @@ class LeaveOneOutLaws:
 class PreparedLog:
     """A log with the profit of every row and its demand laws, shared by all policies that are evaluated on it."""
 
-    log: SalesLog
+    log: DecisionLog
     runs: Runs
     units: ResamplingUnits
     profit: Floats  # (rows,) censored lost sales at their expectation
@@ -81,7 +80,7 @@ class PreparedLog:
     @classmethod
     def of(cls, log: SalesLog, seed: int = 0, progress: Progress | None = None, quick: bool = False) -> "PreparedLog":
         """Check that the log can be used, fit its demand laws and fill in lost sales."""
-        check_log(log)
+        log = check_log(log)
         runs, units = find_runs(log), units_of(log, QUICK_UNITS if quick else MOST_UNITS)
         choosing, leaving_out, filling = stages(progress, (2, 2, 1))
         try:
@@ -167,7 +166,7 @@ class PreparedLog:
 
 def earned_profit(log: SalesLog, seed: int = 0) -> float:
     """Mean logged profit of a period with the expected cost of lost sales, as every evaluation has it."""
-    check_log(log)
+    log = check_log(log)
     runs = find_runs(log)
     try:
         model = fit_demand(log, seed=seed)
@@ -177,8 +176,8 @@ def earned_profit(log: SalesLog, seed: int = 0) -> float:
     return float(log.profit(expected_lost(log, model, undersmoothed_law(model, seed), lost, seed)).mean())
 
 
-def check_log(log: SalesLog) -> None:
-    """Raise where a policy cannot be evaluated on a log."""
+def check_log(log: SalesLog) -> DecisionLog:
+    """The log as one of decisions; raises where a policy cannot be evaluated on it."""
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"evaluate needs a log as `read_log` returns it, but a {type(log).__name__} came")
-    log.decisions("evaluate")
+    return log.decisions("evaluate")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.data.encoding import costs_as_features
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.sublogs import series_parts
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
@@ -24,7 +24,7 @@ from lostsales.types import Floats, Ints
 
 MOST_ROWS = 1_000  # from which distributions are learned, in blocks of ...
 BLOCK_ROWS = 50  # ... so many periods of a series
-BANDWIDTHS = (1.0, 0.5, 0.25)
+BANDWIDTHS = (1.0, 0.5, 0.25)  # candidates, of which held-out rows choose
 MEANS = tuple(each for each in aligning_families("learn") if each.mean == "linear")
 SIMILAR = 5  # rows, of which one goes on where a series ends
 
@@ -36,7 +36,7 @@ class ReplayedMarket:
     Where a series ends, it goes on after one of the rows of the same product whose features are most like its last.
     """
 
-    log: SalesLog  # or a part of it
+    log: DecisionLog  # or a part of it
     features: Floats  # (rows of the log, features) with unit costs that vary
     evidence: Evidence
     law: DemandLaw
@@ -48,7 +48,7 @@ class ReplayedMarket:
     @classmethod
     def of(cls, log: SalesLog, episodes: int, seed: int) -> "ReplayedMarket":
         """Learn the distributions from a log, or from blocks of it, and draw where episodes open."""
-        log = _part(log, seed)
+        log = _part(log, seed).decisions("fit")
         model = fit_demand(log, MEANS, seed)
         evidence, law = model.evidence, model.law
         states = market_states(evidence, law, seed, log.problem.features)
@@ -71,11 +71,11 @@ class ReplayedMarket:
         return self.evidence.rows[self.row]
 
     def open(self, series: int, rng: np.random.Generator) -> Opening:  # noqa: ARG002, the protocol passes them
-        """As the log was."""
+        """Open as the log did."""
         log, rows = self.log, self.log_rows
         pipeline = None if log.pipeline is None else log.pipeline[rows]
         phase = log.problem.supply.order_phase(log.period[rows])
-        stock, last_demand = np.asarray(log.stock)[rows], self.evidence.lag[self.row]
+        stock, last_demand = log.stock[rows], self.evidence.lag[self.row]
         return Opening(self._features(), stock, last_demand, log.names[log.series[rows]], pipeline, phase)
 
     def demand(
@@ -96,7 +96,7 @@ class ReplayedMarket:
         return law.demand(mean + law.spread_of(mean, law.effects.spread[series], scale) * drawn, scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
-        """Those of the rows that follow."""
+        """Features of the rows that follow."""
         self.row = self.following[self.row, rng.integers(0, self.following.shape[1], len(self.row))]
         return self._features()
 

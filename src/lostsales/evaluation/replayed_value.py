@@ -21,7 +21,7 @@ from lostsales.policy.rollout import play
 from lostsales.policy.shop_units import InShopUnits
 from lostsales.types import Floats
 
-EPISODES = 200
+EPISODES = 200  # rolled out; enough for a regression on SAMPLED periods of each
 SAMPLED = 20  # periods from which returns are taken
 BEYOND = 0.1  # of the value lies beyond the periods that follow each of them, which are at least and at most so many
 LEAST_AHEAD, MOST_AHEAD = 20, 100
@@ -69,7 +69,7 @@ def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> Sa
 
 
 def replayed_value(policy: SavedPolicy, learned: QPolicy, log: SalesLog, seed: int) -> ValueFunction:
-    """Roll a policy out from states of the log, and regress its returns on the states that it visits.
+    """Roll a policy out from states of the log, and regress its returns on the states of its Q-functions.
 
     A return is the discounted profit of the periods that are replayed, and beyond them the mean profit for ever.
     """
@@ -77,7 +77,6 @@ def replayed_value(policy: SavedPolicy, learned: QPolicy, log: SalesLog, seed: i
     ahead = np.ceil(np.log(BEYOND) / np.log(max(problem.discount, BEYOND)))
     periods = SAMPLED + int(np.clip(ahead, LEAST_AHEAD, MOST_AHEAD))
     rng, costs = np.random.default_rng(seed), market.log.costs
-    assert costs is not None  # or the log had been refused
     profit, states = np.empty((periods, EPISODES)), []
     for step in play(policy, market, problem, UnitCosts(0.0, 0.0, 0.0), periods, EPISODES, rng, rng):
         view, outcome = step.view, step.outcome

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.evaluation.assortment import AssortmentGain, amount, judged_gain
+from lostsales.evaluation.assortment import AssortmentGain, Gain, decisive_gain
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.sensitivity import Sensitivity
@@ -122,14 +122,14 @@ class Evaluation:
     @property
     def verdict(self) -> Advice:
         """Verdict: deploy, pilot or keep."""
-        return advice(None if self.judged is None else self.judged[0], self.concerns)
+        return advice(None if self.decisive_gain is None else self.decisive_gain.interval, self.concerns)
 
     @property
-    def judged(self) -> tuple[Interval, str] | None:
-        """The gain that the verdict rests on and what it is over; None where no estimator has one."""
+    def decisive_gain(self) -> Gain | None:
+        """The gain that the verdict rests on; None where no estimator has one."""
         if self.best is None or self.best.gain is None:
             return None
-        return judged_gain(self.best.gain, self.best.assortment)
+        return decisive_gain(self.best.gain, self.best.assortment)
 
     @property
     def best(self) -> Estimate | None:
@@ -146,19 +146,14 @@ class Evaluation:
     @property
     def sentence(self) -> str:
         """The gain and its interval in words."""
-        if self.judged is None:
+        if self.decisive_gain is None:
             return "no estimator can evaluate this policy on this log"
         to_do = PILOT_FIRST if self.verdict == "pilot" else KEEP_CURRENT
         if self.withheld:
             return f"the gain cannot be determined: {self.withheld}; {to_do}"
-        (gain, over), doubts = self.judged, texts(self.concerns, "amber")
-        if doubts and gain.high > 0:
-            figures = f"{amount(gain.value)} {over} ({amount(gain.low)} to {amount(gain.high)})"
-            return f"the gain is not proven, {figures}: {doubts}; {to_do}"
-        if self.assortment is not None:
-            return self.assortment.sentence
-        sure = "a proven gain" if gain.proven else "a proven loss" if gain.high < 0 else "no proven gain"
-        return f"{sure}, {gain.value:+.2f} per period (95 % interval {gain.low:+.2f} to {gain.high:+.2f})"
+        if (doubts := texts(self.concerns, "amber")) and self.decisive_gain.interval.high > 0:
+            return f"the gain is not proven, {self.decisive_gain.text()}: {doubts}; {to_do}"
+        return self.decisive_gain.sentence
 
     def by(self, estimator: str) -> Estimate:
         """The estimate of a name."""

@@ -7,10 +7,9 @@ import numpy as np
 
 from lostsales.data.progress import Progress
 from lostsales.evaluation.cross_fitted import as_replayed
-from lostsales.evaluation.log_decisions import decisions
+from lostsales.evaluation.policy_on_log import check_policy, decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
-from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
@@ -85,7 +84,7 @@ class EvaluationTask:
     def logged_actions(self) -> Floats:
         """Price and order of the log, (rows, 2)."""
         log = self.prepared.log
-        return np.column_stack([log.price[self.rows], np.asarray(log.order)[self.rows]])
+        return np.column_stack([log.price[self.rows], log.order[self.rows]])
 
     @cached_property
     def place(self) -> Ints:

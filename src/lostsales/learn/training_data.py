@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.data.ladders import Ladders
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
-from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs
+from lostsales.demand.censoring.runs import ANY_DEPTH, LEAST_ROWS, DepthRule, Runs, find_runs
 from lostsales.errors import LostSalesError
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
@@ -27,14 +27,12 @@ class TrainingData:
         cls,
         log: SalesLog,
         rules: Rules,
-        max_depth: int | None = None,
         least_rows: int = LEAST_ROWS,
-        pool: bool = True,
-        a_coordinate: float = 0.0,
+        depths: DepthRule = ANY_DEPTH,
     ) -> "TrainingData":
         """Refuse a log without stock, orders or costs, or with fewer than `least_rows` usable rows at depth 0."""
         log = log.decisions("fit")
-        runs = find_runs(log, max_depth, pool=pool, a_coordinate=a_coordinate)
+        runs = find_runs(log, depths.cap, depths.least_rows, depths.pool, depths.a_coordinate)
         rows = int(np.count_nonzero(runs.usable & (runs.depth == 0)))
         if rows < least_rows:
             wanted = f"fit needs at least {least_rows} rows that follow a known demand and have a next row"

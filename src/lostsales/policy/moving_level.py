@@ -12,8 +12,8 @@ from pydantic import Field
 from lostsales.data.encoding import feature_columns
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.observed import observe
-from lostsales.demand.forecasting.level_loops import level_paths
-from lostsales.demand.forecasting.spread import Spread
+from lostsales.demand.model.level_loops import level_paths
+from lostsales.demand.model.spread import Spread
 from lostsales.saved_fields import POSITIVE, NonNegative, numbers, texts, wholes
 from lostsales.types import Array, Bools, Floats, Ints
 

@@ -146,7 +146,7 @@ class Assortment:
 
 @dataclass(frozen=True, eq=False)
 class AssortmentManager(PolicyBase):
-    """Orders up to a level that serves most days, with stray orders, and has promotions on some days."""
+    """Orders up to a level that serves most days, with random deviations, and has promotions on some days."""
 
     shop: Assortment
     observes: Observes = "sales"

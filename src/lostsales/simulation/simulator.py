@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lostsales.data.confidence import standard_error
 from lostsales.data.log import DecisionLog, LogNotes, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
@@ -98,7 +99,7 @@ class SimulationSummary:
         deepest = int(np.flatnonzero(depth_counts)[-1])
         return cls(
             mean_profit=float(profit.mean()),
-            std_error=float(profit.std(ddof=1) / np.sqrt(episodes)) if episodes > 1 else float("nan"),
+            std_error=standard_error(profit),
             uncensored_share=float(uncensored.mean()),
             depth_share={str(depth): float(depth_counts[depth]) / (episodes * horizon) for depth in range(deepest + 1)},
             episodes=episodes,

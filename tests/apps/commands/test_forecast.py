@@ -6,7 +6,7 @@ import duckdb
 import pandas as pd
 import pytest
 
-from lostsales.demand.forecasting.forecast import forecast
+from lostsales.demand.forecast import forecast
 from tests.apps.running import run, run_json
 
 
@@ -40,3 +40,21 @@ def test_forecast_tells_a_person(log_path: Path, tmp_path: Path) -> None:
     told = run("forecast", log_path, "--horizon", 3, "--out", tmp_path / "out.csv")
     for said in ("2 series over 20 periods", "season", "q90", "2025-06-09", "written to"):
         assert said in told
+
+
+def test_known_prices_and_changes_move_the_forecast(tmp_path: Path) -> None:
+    days = pd.date_range("2025-01-06", periods=64).strftime("%Y-%m-%d")
+    price = ([4.0] * 5 + [3.0] * 3) * 8
+    sales = [10 if each == 4 else 18 for each in price]
+    log, future, out = tmp_path / "days.csv", tmp_path / "future.csv", tmp_path / "out.csv"
+    pd.DataFrame({"series": "a", "period": days[:62], "price": price[:62], "sales": sales[:62]}).to_csv(
+        log, index=False
+    )
+    pd.DataFrame({"series": "a", "period": days[62:], "price": [3.0, 3.0]}).to_csv(future, index=False)
+    asked = ("forecast", log, "--horizon", 2, "--out", out)
+    usual, known = run_json(*asked), run_json(*asked, "--future", future)
+    assert usual["how"]["coming"].startswith("usual prices")
+    assert known["how"]["coming"].startswith("price as given")
+    assert known["forecast"][0]["mean"] > 1.4 * usual["forecast"][0]["mean"]
+    assert run_json(*asked, "--set", "price=-25%")["forecast"] == known["forecast"]
+    assert "coming periods" in run(*asked)

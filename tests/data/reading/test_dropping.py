@@ -14,7 +14,7 @@ from lostsales.data.proposal.propose import propose
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.audit.audit import audit
-from lostsales.demand.forecasting.forecast import forecast
+from lostsales.demand.forecast import forecast
 from lostsales.errors import LogError, LostSalesError
 from tests.tables import assert_equal_logs, columns, frame, log_of, write_csv
 

@@ -12,6 +12,7 @@ from lostsales.data.relative import in_units
 from lostsales.data.sublogs import without
 from lostsales.demand.censoring.runs import iterations_rule, run_ends
 from lostsales.evaluation.diagnostics.diagnose import diagnose
+from lostsales.evaluation.diagnostics.regret_bounds import regret_bounds
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.cfqi.learn import learn
@@ -33,12 +34,29 @@ def test_every_term_has_a_meaning_and_an_advice(prepared: PreparedLog) -> None:
     policy = fit(prepared.log, "c-fqi", iterations=3)
     found = diagnose(EvaluationTask.of(policy, prepared, None, 0))
     keys = ["rho", "omega", "coverage", "e_cov", "d_star", "info_gain", "e_stat", "bap", "tap", "imputation", "k"]
+    keys += ["theorem_1", "theorem_2"]
     assert [each.key for each in found.items] == keys
     assert all(each.meaning and each.advice for each in found.items)
     assert [each.key for each in found.items if each.plug_in] == [
-        *("coverage", "e_cov", "info_gain", "e_stat", "bap", "tap")
+        *("coverage", "e_cov", "info_gain", "e_stat", "bap", "tap", "theorem_1", "theorem_2")
     ]
     assert json.dumps(found.to_json())
+
+
+def test_the_bounds_of_the_theorems_are_assembled_from_the_terms(prepared: PreparedLog) -> None:
+    policy = fit(prepared.log, "c-fqi", faithful=True, iterations=3)
+    found = diagnose(EvaluationTask.of(policy, prepared, None, 0))
+    term = {each.key: each.value or 0.0 for each in found.items}
+    alpha, k = run_ends(prepared.runs).chance[0], iterations_rule(int(prepared.runs.usable.sum()), 0.9)
+    stays = max(1 - (k - 3 + 1) * (1 - alpha) ** 3, 0.0)
+    assert term["theorem_1"] == term["e_stat"]
+    assert term["theorem_2"] == pytest.approx(stays * (term["e_stat"] + term["tap"] + term["bap"]) + term["e_cov"])
+    assert term["e_cov"] > 0
+    _, likely = regret_bounds(found, 0.25)
+    expected = 0.75 * (term["e_stat"] + term["tap"] + term["bap"]) + term["e_cov"]
+    assert likely.value == pytest.approx(expected)
+    rule = diagnose(EvaluationTask.of(BaseStockRule(prepared.log.problem, 20, 4.0), prepared, None, 0))
+    assert "not measured, and left out: bap, tap" in rule.by("theorem_2").meaning
 
 
 def test_shares_iterations_and_unidentifiable_regret_follow_the_paper(prepared: PreparedLog) -> None:

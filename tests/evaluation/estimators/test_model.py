@@ -39,7 +39,7 @@ def test_the_profit_of_replayed_episodes_by_hand() -> None:
     policy = BaseStockRule(log.problem.model_copy(update={"prices": (4.25,)}), 12, 4.25)
     episodes = replay(policy, periods, constant(model.law, 5.0), 50, 0.9, 0)
     assert episodes.profit.shape == (50, 12)
-    for episode, stock in enumerate(np.asarray(log.stock)[log.starts].repeat(2)):
+    for episode, stock in enumerate(log.stock[log.starts].repeat(2)):
         cash = profit = 0.0
         for _ in range(50):
             order, sold = min(max(12 - stock, 0), 15), min(stock, 5)
@@ -69,7 +69,7 @@ def test_stock_at_the_end_is_worth_its_order_cost_beyond_that_of_the_log() -> No
     log = small_log("steady", 6)
     model = fit_demand(log, families=(Family("linear", False),))
     periods = ReplayPeriods.of(log, model.evidence, 20, 6, 0)
-    logged = np.asarray(log.stock)[periods.last_row]
+    logged = log.stock[periods.last_row]
     assert periods.worth_of_stock(logged) == 0.0
     assert periods.worth_of_stock(logged + 4) == pytest.approx(4 * 3 / 20)  # at an order cost of 3
 

@@ -8,12 +8,12 @@ import pytest
 from lostsales.data.log import SalesLog
 from lostsales.evaluation import task as task_module
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductChoice
+from lostsales.evaluation.concerns import _disagreement
 from lostsales.evaluation.estimators import own_error as own_error_module
 from lostsales.evaluation.estimators.fqe import fitted_q_evaluation
 from lostsales.evaluation.estimators.own_error import DRAWN_LOGS, OwnError, drawn_log, drawn_periods, own_error
 from lostsales.evaluation.estimators.replay import random_decisions
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.policy_concerns import _disagreement
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
 from lostsales.data.sublogs import without
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.estimators.q_evaluation import FqeDesign, FqeSettings, FqeValue, fqe_values
 from lostsales.evaluation.evaluate import evaluate
-from lostsales.evaluation.log_decisions import decisions
+from lostsales.evaluation.policy_on_log import decisions
 from lostsales.learn.function.kernels import Kernel
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.history import view_of_rows
@@ -30,7 +30,7 @@ def base_stock(name: str) -> BaseStockRule:
     return BaseStockRule(problem, 15, float(ActionGrid.of(problem).prices[1]))
 
 
-def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign:
+def design_of(log: DecisionLog, policy: Policy, settings: FqeSettings) -> FqeDesign:
     runs = find_runs(log)
     rows = np.flatnonzero(runs.depth >= 0)
     actions = decisions(policy, log, runs, rows, np.random.default_rng(0))
@@ -38,12 +38,12 @@ def design_of(log: SalesLog, policy: Policy, settings: FqeSettings) -> FqeDesign
 
 
 def value_of(
-    log: SalesLog, policy: Policy, settings: FqeSettings, reward: Floats, horizon: int, discount: float = 1.0
+    log: DecisionLog, policy: Policy, settings: FqeSettings, reward: Floats, horizon: int, discount: float = 1.0
 ) -> FqeValue:
     return fqe_values(design_of(log, policy, settings), reward, horizon, (discount,), settings.ridge)[0]
 
 
-def uncensored_log() -> SalesLog:
+def uncensored_log() -> DecisionLog:
     """A log without stock-outs."""
     world = scenario("newsvendor").model_copy(update={"start": scenario("newsvendor").start})
     price = float(ActionGrid.of(world).prices[0])
@@ -125,7 +125,7 @@ def test_decisions_in_the_rows_of_its_own_log_are_the_logged_actions() -> None:
     runs = find_runs(log)
     again = decisions(policy, log, runs, np.arange(len(log)), np.random.default_rng(0))
     assert again.shape == (1, len(log), 2)
-    np.testing.assert_array_equal(again[0], np.column_stack([log.price, np.asarray(log.order)]))
+    np.testing.assert_array_equal(again[0], np.column_stack([log.price, log.order]))
 
 
 def test_products_are_compared_in_their_own_units() -> None:
@@ -148,7 +148,7 @@ def test_products_are_compared_in_their_own_units() -> None:
     relative = np.random.default_rng(0).uniform(0.5, 1.5, (1, len(rows), 2))
     values = []
     for each in (log, scaled):
-        actions = relative * np.column_stack([each.price, np.asarray(each.order)])[rows]
+        actions = relative * np.column_stack([each.price, each.order])[rows]
         starts = opening, np.ones(len(opening))
         design = FqeDesign.of(each, find_runs(each), rows, actions, starts, FqeSettings(rank=30))
         values.append(fqe_values(design, each.cash, 10, (1.0,), 1.0)[0].of_start[opening])

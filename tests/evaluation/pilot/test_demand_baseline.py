@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from lostsales.evaluation.pilot.clock import clock_after
-from lostsales.evaluation.pilot.demand_baseline import DemandBaseline, past_residuals
-from lostsales.evaluation.pilot.market import past_mean
-from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
+from lostsales.evaluation.pilot.market import DemandBaseline, past_residuals
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel, clock_after, past_mean
 from lostsales.lab.studies.pilot_shops import shop_of
 from lostsales.types import Floats
 

@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.evaluation.pilot.assignment import assignments_of, draw_series, draw_switches, strata_of, switches_of
 from lostsales.evaluation.pilot.estimators import by_series, by_switches, centred
-from lostsales.evaluation.pilot.power import needed_drift
+from lostsales.evaluation.pilot.layouts import needed_drift
 from lostsales.evaluation.pilot.precision import ProfitModel
 from lostsales.evaluation.pilot.sequential_test import ERROR, Randomised, first_crossing
 from lostsales.types import Floats

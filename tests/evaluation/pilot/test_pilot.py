@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import without
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
 from lostsales.evaluation.pilot.monitor import monitor
 from lostsales.evaluation.pilot.plan import Pilot
-from tests.evaluation.pilot.shops import PAST, TRIED, dated, designed, past_of, shop_log
+from tests.evaluation.pilot.shops import PAST, TRIED, dated, designed, shop_log
 
 
 @pytest.fixture(scope="module")
@@ -233,43 +232,6 @@ def test_a_file_with_a_good_checksum_and_bad_content_is_refused(plan: Pilot, tmp
         path.write_text(json.dumps({"pilot": content, "sha256": _checksum(content)}))
         with pytest.raises(LostSalesError, match=expected):
             Pilot.load(path)
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"gain": 0.0}, "gain"),
-        ({"gain": float("nan")}, "gain"),
-        ({"power": 1.0}, "power"),
-        ({"periods": 0}, "periods"),
-        ({"wash_out": -1}, "wash-out"),
-        ({"seed": -1}, "seed"),
-        ({"periods": 5, "wash_out": 5}, "above the wash-out"),
-        ({"design": "switchback", "periods": 20}, "pairs of blocks"),
-    ],
-)
-def test_numbers_out_of_range_are_refused(settings: dict[str, float], expected: str, log: SalesLog) -> None:
-    policy = lostsales.fit(past_of(log), "newsvendor")
-    with pytest.raises(SettingError, match=expected):
-        lostsales.pilot(past_of(log), policy, **settings)  # type: ignore[arg-type]
-
-
-def test_logs_that_cannot_carry_a_pilot_are_refused(log: SalesLog, plan: Pilot) -> None:
-    with pytest.raises(LostSalesError, match="at least 8 series"):
-        designed(shop_log(series=4), design="series")
-    with pytest.raises(LostSalesError, match="at least 10 past periods"):
-        designed(without(log, log.period >= 8))
-    with pytest.raises(LostSalesError, match="at least two periods"):
-        designed(without(log, log.period >= 1))
-    with pytest.raises(LostSalesError, match=f"starts in {PAST}, but the log ends in {PAST - 1}"):
-        monitor(plan, past_of(log))
-    with pytest.raises(LostSalesError, match="plain numbers"):
-        monitor(plan, dated(log))
-    strangers = np.array([f"x{number}" for number in range(12)], dtype=object)
-    with pytest.raises(LostSalesError, match="no row of the pilot's series"):
-        monitor(plan, replace(log, names=strangers))
-    with pytest.raises(LostSalesError, match="needs unit costs"):
-        monitor(plan, replace(log, costs=None))
 
 
 def test_series_that_are_no_longer_sold_stay_out(log: SalesLog) -> None:

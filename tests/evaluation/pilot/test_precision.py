@@ -5,7 +5,7 @@ import pytest
 
 from lostsales.evaluation.pilot.assignment import assignments_of, draw_series, strata_of
 from lostsales.evaluation.pilot.estimators import by_series
-from lostsales.evaluation.pilot.power import needed_drift
+from lostsales.evaluation.pilot.layouts import needed_drift
 from lostsales.evaluation.pilot.precision import ProfitModel
 from lostsales.evaluation.pilot.sequential_test import first_crossing
 from lostsales.types import Floats

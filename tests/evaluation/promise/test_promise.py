@@ -9,14 +9,12 @@ from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import fit_demand
 from lostsales.evaluation.compare import compare
+from lostsales.evaluation.concerns import drift_of, log_concerns, run_down, second_lag_of
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.log_concerns import drift_of, log_concerns, second_lag_of
-from lostsales.evaluation.policy_concerns import run_down
 from lostsales.evaluation.prepared_log import PreparedLog, earned_profit
 from lostsales.evaluation.promise.advice import Concern, advice
-from lostsales.evaluation.promise.sensitivity import Sensitivity, robustness_value, sensitivity
-from lostsales.evaluation.promise.tilted_law import tilted
+from lostsales.evaluation.promise.sensitivity import Sensitivity, robustness_value, sensitivity, tilted
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.simulation.scenario import Scenario

@@ -27,7 +27,7 @@ def test_changes_are_shares_of_the_rows(task: EvaluationTask) -> None:
     np.testing.assert_array_equal(found.price.then, [0, 1, 0])
     np.testing.assert_allclose(found.price.now, [np.mean(log.price == each) for each in (2, 4, 6)])
     assert (found.price.higher, found.price.lower) == (np.mean(log.price == 2), np.mean(log.price == 6))
-    assert found.order.mean_then == pytest.approx(np.clip(15 - np.asarray(log.stock), 0, 15).mean())
+    assert found.order.mean_then == pytest.approx(np.clip(15 - log.stock, 0, 15).mean())
     for part in (found.price, found.order):
         assert part.now.sum() == pytest.approx(1)
         assert part.then.sum() == pytest.approx(1)
@@ -35,7 +35,7 @@ def test_changes_are_shares_of_the_rows(task: EvaluationTask) -> None:
 
 def test_the_logged_actions_change_nothing(task: EvaluationTask) -> None:
     log = task.prepared.log
-    logged = np.column_stack([log.price, np.asarray(log.order)])[task.rows]
+    logged = np.column_stack([log.price, log.order])[task.rows]
     found = action_changes(replace(task, actions=logged[None]))
     assert found.same == 1
     assert found.order.higher == found.order.lower == 0

@@ -27,7 +27,7 @@ def test_decisions_are_those_of_recommend_for_the_day_after_the_log() -> None:
     log, decides = SHOP.log(60, 2), policy()
     found = next_decisions(decides, log, None)
     ends = np.r_[log.starts[1:], len(log)] - 1
-    stock = np.asarray(log.stock)[ends] + np.asarray(log.order)[ends] - log.sales[ends]
+    stock = log.stock[ends] + log.order[ends] - log.sales[ends]
     columns = {"series": log.names, "period": "2025-03-07", "weekday": 60 % 7, "stock": stock}
     today = pd.DataFrame(columns | {"order_cost": SHOP.cost(), "holding_cost": 0.02 * SHOP.usual_price})
     recent = pd.DataFrame(
@@ -66,7 +66,7 @@ def test_a_feature_goes_on_in_its_cycle_and_others_stay_as_they_were() -> None:
 def test_what_a_manager_should_look_at_is_named() -> None:
     log = SHOP.log(60, 2)
     first = log.series == 0
-    stock = np.where(first, np.asarray(log.stock) + 5 * (np.arange(len(log)) % 2), np.asarray(log.stock))
+    stock = np.where(first, log.stock + 5 * (np.arange(len(log)) % 2), log.stock)
     price = np.where(log.series == 1, 2.0, log.price)
     found = next_decisions(policy(), replace(log, stock=stock, price=price), None)
     assert found.to_look_at[OFF_BALANCE] == ("product 0",)
@@ -100,6 +100,6 @@ def test_an_open_row_follows_every_series_and_leaves_the_others_as_they_are() ->
 def test_rows_off_the_balance_are_those_that_are_counted() -> None:
     log = small_log("steady", 5)
     assert not is_off_balance(log).any()
-    moved = replace(log, stock=np.asarray(log.stock) + (np.arange(len(log)) == 7))
+    moved = replace(log, stock=log.stock + (np.arange(len(log)) == 7))
     np.testing.assert_array_equal(np.flatnonzero(is_off_balance(moved)), [6, 7])
     assert off_balance(moved) == (len(log) - len(log.products), 2)

@@ -9,15 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
-from lostsales.errors import LostSalesError
 from lostsales.lab.benchmarks.board import run_board
-from lostsales.lab.benchmarks.boards import open_board
 from lostsales.lab.benchmarks.inventorybench import InventoryBench, play_batch
 from lostsales.lab.benchmarks.inventorybench_data import Batch, read_instances
 from lostsales.lab.benchmarks.vn2 import Vn2, close_week, official_rule, play_weeks
 from lostsales.lab.benchmarks.vn2_data import WEEK, WeeklySales, read_sales
 from lostsales.types import Floats
-from tests.lab.benchmarks.made_up import LFS, inventorybench_folder, vn2_folder
+from tests.lab.benchmarks.made_up import inventorybench_folder, vn2_folder
 
 
 def test_a_folder_and_a_table_of_instances_are_the_same(tmp_path: Path) -> None:
@@ -109,25 +107,3 @@ def test_the_command_writes_tables_and_a_picture(tmp_path: Path) -> None:
     assert len(found["rows"]) == 14
     assert [Path(each).suffix for each in found["written"]] == [".csv", ".md", ".png"]
     assert all(Path(each).stat().st_size > 100 for each in found["written"])
-
-
-def test_what_cannot_be_used_is_said(tmp_path: Path) -> None:
-    for name in ("inventorybench", "vn2"):
-        with pytest.raises(LostSalesError, match=f"{name} needs its data, which may not be shipped: get the"):
-            open_board(name, None)
-        with pytest.raises(LostSalesError, match="nowhere is not there; get the"):
-            open_board(name, Path("nowhere"))
-        (tmp_path / name).mkdir()
-        with pytest.raises(LostSalesError, match="holds no"):
-            open_board(name, tmp_path / name)
-        (tmp_path / "text.parquet").write_text("no table")
-        with pytest.raises(LostSalesError, match="cannot be read as a Parquet file"):
-            open_board(name, tmp_path / "text.parquet")
-    home = inventorybench_folder(tmp_path / "data")
-    test = home / "benchmark" / "real_trajectory" / "lead_time_0" / "a" / "r1" / "test.csv"
-    test.write_text(test.read_text().replace(",4.0,", ",-4.0,"))
-    with pytest.raises(LostSalesError, match="profit must be above 0"):
-        open_board("inventorybench", home)
-    test.write_text(LFS)
-    with pytest.raises(LostSalesError, match="pointer of git LFS"):
-        open_board("inventorybench", home)

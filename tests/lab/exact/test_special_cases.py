@@ -62,6 +62,25 @@ def test_s_S_p_policy_of_case_2() -> None:  # noqa: N802, the name of the policy
     assert np.all(np.diff(price[small + 1 :]) <= 0)
 
 
+def test_s_S_p_policy_with_autocorrelated_demand() -> None:  # noqa: N802, as above
+    """Section 2.1: with additive autocorrelated demand s, S and the price of an order depend on yesterday's demand."""
+    prices, orders = decisions("fixed-cost-autocorrelated", Criterion(0.9))
+    stock, thresholds, paid = np.arange(orders.shape[1]), [], []
+    for price, order in zip(prices, orders, strict=True):
+        small = int(np.flatnonzero(order > 0)[-1])
+        level = stock[small] + order[small]
+        assert small < level - 5
+        np.testing.assert_array_equal(order[: small + 1], level - stock[: small + 1])
+        np.testing.assert_array_equal(order[small + 1 :], 0)
+        assert len(set(price[: small + 1])) == 1
+        thresholds.append(small)
+        paid.append(price[0])
+    assert np.all(np.diff(thresholds) >= 0)
+    assert np.all(np.diff(paid) >= 0)
+    assert thresholds[-1] > thresholds[0] + 3
+    assert paid[-1] > paid[0] + 1
+
+
 def test_state_dependent_thresholds_of_case_3() -> None:
     """Markovian demand (Sethi and Cheng): (s(D), S(D)), both rising with yesterday's demand."""
     _, order = decisions("markov-demand", Criterion(0.9))

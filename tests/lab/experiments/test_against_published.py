@@ -55,18 +55,6 @@ def test_points_that_were_run_are_compared() -> None:
     assert differences_to_published(made_up(AS_THE_PAPER_SAYS)) == []
 
 
-def test_pc_fqi_with_the_papers_u_is_compared_with_the_published_pc_fqi_too() -> None:
-    means = AS_THE_PAPER_SAYS | {
-        ("uniform", "pc-fqi-paper-u"): (0.0, 25.0),
-        ("near-optimal", "pc-fqi-paper-u"): (0.0, 1.0),
-    }
-    results = made_up(means, spread=0.0, scenario=Scenario.load("released"))
-    points = [each for each in differences_to_published(results) if each.behaviour == "uniform"]
-    found = {each.method: each.difference for each in points}
-    assert found["pc-fqi-paper-u"] == pytest.approx(25.0 - 23.509)
-    assert found["pc-fqi"] == pytest.approx(30.5 - 23.509)
-
-
 def test_the_mean_over_levels_has_the_widest_interval() -> None:
     points = [
         difference_to(Published("uniform", "c-fqi", level, 27.0, 0.8), RunMean.of(np.array(values)))

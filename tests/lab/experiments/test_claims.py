@@ -68,13 +68,13 @@ def test_claims_that_are_false_are_not_reproduced() -> None:
         ("pc-fqi beats c-fqi", "near-optimal"),
         ("planner beats all", "near-optimal"),
         ("fusion is near c-fqi", "near-optimal"),
-        ("depth is needed: c-fqi beats fqi-imputed", "near-optimal"),
-        ("depth is needed: c-fqi beats fqi-plugin", "uniform"),
+        ("one Q per depth pays: c-fqi beats fqi-imputed", "near-optimal"),
+        ("one Q per depth pays: c-fqi beats fqi-plugin", "uniform"),
     ):
         assert claim(results, text, behaviour).verdict == "not reproduced", text
     assert claim(results, "pc-fqi rises with data", "near-optimal").verdict == "holds"
     assert claim(results, "planner beats all", "uniform").verdict == "holds"
-    assert claim(results, "depth is needed: c-fqi beats fqi-plugin", "near-optimal").verdict == "holds"
+    assert claim(results, "one Q per depth pays: c-fqi beats fqi-plugin", "near-optimal").verdict == "holds"
 
 
 LEVELS = (5, 10, 20, 40)

@@ -9,20 +9,20 @@ from pydantic import TypeAdapter
 
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.interval import Interval
-from lostsales.lab.studies.coverage import Replication, Study, calibrate, coverage, replicate, run_study
+from lostsales.lab.studies.coverage import EvaluatedLog, IntervalStudy, Replication, calibrate, coverage
 from tests.learn.small import scenario
 
 
-def study(replications: int = 2) -> Study:
-    return Study(scenario("nonlinear"), series=(5,), replications=replications, estimators=("fqe",))
+def study(replications: int = 2) -> IntervalStudy:
+    return IntervalStudy(scenario("nonlinear"), series=(5,), replications=replications, estimators=("fqe",))
 
 
 def test_coverage_equals_hand_computed_shares() -> None:
-    asked = Study(scenario("nonlinear"), series=(5,), replications=4, estimators=("fqe",))
+    asked = IntervalStudy(scenario("nonlinear"), series=(5,), replications=4, estimators=("fqe",))
     profits = [Interval(1.0, 0.0, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 1.5, 2.5), None]
     gains = [Interval(1.0, 0.5, 2.0), Interval(4.0, 3.0, 5.0), Interval(2.0, 0.5, 2.5), None]
     done = [
-        Replication(5, number, "fqe", profit, gain)
+        EvaluatedLog(5, number, (Replication(5, number, "fqe", profit, gain),))
         for number, (profit, gain) in enumerate(zip(profits, gains, strict=True))
     ]
     (row,) = coverage(asked, done, (1.6, 0.6))
@@ -38,15 +38,15 @@ def test_coverage_equals_hand_computed_shares() -> None:
 @pytest.mark.slow
 def test_resumed_study_repeats_no_replication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     partial = tmp_path / "study.jsonl"
-    first = run_study(study(1), partial)
-    numbers = []
+    first = study(1).run(partial)
+    numbers, replicate = [], IntervalStudy.replicate
 
-    def counted(asked: Study, series: int, number: int) -> list[Replication]:
-        numbers.append(number)
-        return replicate(asked, series, number)
+    def counted(asked: IntervalStudy, key: tuple[int, int]) -> EvaluatedLog:
+        numbers.append(key[1])
+        return replicate(asked, key)
 
-    monkeypatch.setattr("lostsales.lab.studies.coverage.replicate", counted)
-    both = run_study(study(2), partial)
+    monkeypatch.setattr(IntervalStudy, "replicate", counted)
+    both = study(2).run(partial)
     assert numbers == [1]
     assert both[0] == first[0]
     assert len(partial.read_text().splitlines()) == 3  # the head, and one for each log
@@ -54,10 +54,10 @@ def test_resumed_study_repeats_no_replication(tmp_path: Path, monkeypatch: pytes
 
 def test_files_of_other_studies_are_refused(tmp_path: Path) -> None:
     partial = tmp_path / "study.jsonl"
-    run_study(study(1), partial)
-    other = Study(scenario("nonlinear"), policy="uniform", series=(5,), replications=1, estimators=("fqe",))
+    study(1).run(partial)
+    other = IntervalStudy(scenario("nonlinear"), policy="uniform", series=(5,), replications=1, estimators=("fqe",))
     with pytest.raises(LostSalesError, match="with other settings"):
-        run_study(other, partial)
+        other.run(partial)
     head, first = partial.read_text().splitlines()
     estimate = json.loads(first)["replications"][0]
     wrong = [estimate | {key: "x"} for key in ("series", "profit", "gain")]
@@ -72,7 +72,7 @@ def test_files_of_other_studies_are_refused(tmp_path: Path) -> None:
     ):
         partial.write_text(text)
         with pytest.raises(LostSalesError, match="not the file of a calibration study"):
-            run_study(study(1), partial)
+            study(1).run(partial)
         assert partial.read_text() == text
 
 
@@ -84,18 +84,14 @@ def test_an_interval_without_an_end_is_read_again() -> None:
     assert (found.value, np.isnan(found.low), np.isnan(found.high)) == (1.0, True, True)
 
 
-def test_bad_requests_are_refused() -> None:
-    with pytest.raises(SettingError, match="at least 1"):
-        Study(scenario("nonlinear"), replications=0)
-    with pytest.raises(SettingError, match="no estimator 'guess'"):
-        Study(scenario("nonlinear"), estimators=("guess",))
+def test_a_number_of_workers_below_1_is_refused() -> None:
     with pytest.raises(SettingError, match="workers"):
-        run_study(study(), workers=0)
+        study().run(workers=0)
 
 
 def test_calibrate_is_the_table_of_its_study(tmp_path: Path) -> None:
     asked = study(1)
-    done = run_study(asked, tmp_path / "study.jsonl")
+    done = asked.run(tmp_path / "study.jsonl")
     found = calibrate(
         asked.scenario, series=(5,), replications=1, estimators=("fqe",), partial=str(tmp_path / "study.jsonl")
     )

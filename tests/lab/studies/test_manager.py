@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lostsales.errors import LostSalesError, SettingError
-from lostsales.lab.studies.manager import LearnedFromLog, ManagerStudy, manager_table, run_manager_study
+from lostsales.errors import LostSalesError
+from lostsales.lab.studies.manager import LearnedFromLog, ManagerStudy, manager_table
 from lostsales.policy.view import View
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
@@ -17,7 +17,7 @@ SHOP = Scenario.load("manager-slow", ("horizon=14",))
 
 
 def test_the_table_by_hand() -> None:
-    study = ManagerStudy(SHOP, ("base-stock",))
+    study = ManagerStudy(SHOP, methods=("base-stock",))
     outcomes = [
         LearnedFromLog(0, 2.0, 0.5, 10.0, {"base-stock": 3.0}, {"base-stock": 12.0}),
         LearnedFromLog(1, 2.0, 0.5, 10.0, {"base-stock": 1.6}, {"base-stock": 5.0}),
@@ -30,27 +30,20 @@ def test_the_table_by_hand() -> None:
 
 
 def test_it_resumes_from_its_journal_and_refuses_that_of_another_study(tmp_path: Path) -> None:
-    journal, study = tmp_path / "study.jsonl", ManagerStudy(SHOP, ("base-stock",), series=2, replications=1)
-    (first,) = run_manager_study(study, journal)
+    journal, study = tmp_path / "study.jsonl", ManagerStudy(SHOP, methods=("base-stock",), series=2, replications=1)
+    (first,) = study.run(journal)
     head, line = journal.read_text().splitlines()
     kept = json.loads(line) | {"profit": {"base-stock": 99.0}}
     journal.write_text(f"{head}\n{json.dumps(kept)}\n")
-    again = run_manager_study(ManagerStudy(SHOP, ("base-stock",), series=2, replications=2), journal)
+    again = ManagerStudy(SHOP, methods=("base-stock",), series=2, replications=2).run(journal)
     assert [each.number for each in again] == [0, 1]
     assert again[0].profit == {"base-stock": 99.0}  # taken from the journal, not learned again
     assert again[1].manager == first.manager == evaluate_policy(SHOP, ManagerPolicy.of(SHOP), 200, 1).mean_profit
     with pytest.raises(LostSalesError, match="holds a study of managers' logs with other settings"):
-        run_manager_study(ManagerStudy(SHOP, ("base-stock",), series=3, replications=1), journal)
+        ManagerStudy(SHOP, methods=("base-stock",), series=3, replications=1).run(journal)
     journal.write_text("[]")
     with pytest.raises(LostSalesError, match="not the file of a study of managers' logs"):
-        run_manager_study(study, journal)
-
-
-def test_what_cannot_be_studied_is_refused() -> None:
-    with pytest.raises(SettingError, match="series at least 2"):
-        ManagerStudy(SHOP, series=1)
-    with pytest.raises(SettingError, match="steady has no manager"):
-        ManagerStudy(Scenario.load("steady"))
+        study.run(journal)
 
 
 def test_a_share_of_the_orders_strays() -> None:

@@ -67,7 +67,7 @@ def test_infeasible_actions_are_never_targets() -> None:
 
 @pytest.mark.parametrize("boundary", ["safe", "paper"])
 def test_the_boundary_is_safe_or_the_papers(boundary: Any) -> None:
-    """With arrival after and n = 3 the paper's safe action orders the most from depth 2 on, and takes all at 3."""
+    """With n = 3 the paper's safe action rules at depth 3 alone, also where orders arrive after sales."""
     settings = {"safe": "paper", "boundary": boundary}
     one, two = (learn(FORBID, iterations=iterations, **settings) for iterations in (1, 2))
     assert one.runs.max_depth == 3
@@ -75,10 +75,10 @@ def test_the_boundary_is_safe_or_the_papers(boundary: Any) -> None:
     def may(pairs: Any, stock: Any, depth: int) -> Any:
         price, order = pairs.T
         fits = stock[:, None] + order <= 25
-        if boundary == "paper" or depth < 2:
+        if boundary == "paper" or depth < 3:
             return fits
         most = fits & (order == np.where(fits, order, -1).max(axis=1, keepdims=True))
-        return most if depth == 2 else most & (price == 4.5)
+        return most & (price == 4.5)
 
     for targets, expected in zip(two.fitted.targets, values_after(one, two, may), strict=True):
         np.testing.assert_allclose(targets, expected, rtol=1e-9)
@@ -124,7 +124,7 @@ def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)
     assert log.censored[rows].mean() > 0.1
-    imputed = impute(log, tail="last", replicates=0, quick=True, runs=learned.runs).profit_filled
+    imputed = impute(log, tail="exponential", replicates=0, quick=True, runs=learned.runs).profit_filled
     assert imputed is not None
     profit, stock, after = imputed[rows], log.stock[rows], log.stock[rows + 1]
     action = np.column_stack([log.price, log.order])[rows]

@@ -59,29 +59,33 @@ ALL = [(2, 0), (2, 5), (2, 9), (4, 0), (4, 5), (4, 9)]
 
 
 @pytest.mark.parametrize(
-    ("arrival", "expected"),
+    ("kind", "arrival", "at_2"),
     [
-        ("before", {0: ALL, 1: ALL, 2: ALL, 3: [(4, 9)], 4: [(4, 9)]}),
+        ("paper", "before", ALL),
+        ("paper", "after", ALL),
+        ("learned", "before", ALL),
         # Today's order cannot end today's run, so the order leg acts at depth 2 as well.
-        ("after", {0: ALL, 1: ALL, 2: [(2, 9), (4, 9)], 3: [(4, 9)], 4: [(4, 9)]}),
+        ("learned", "after", [(2, 9), (4, 9)]),
     ],
 )
-def test_the_papers_safe_action(arrival: str, expected: dict[int, list[tuple[float, float]]]) -> None:
+def test_the_papers_safe_action(kind: Safe, arrival: str, at_2: list[tuple[float, float]]) -> None:
+    expected = {0: ALL, 1: ALL, 2: at_2, 3: [(4, 9)], 4: [(4, 9)]}
     for depth, pairs in expected.items():
-        assert masked(safe("paper", arrival), depth) == (pairs, False)
+        assert masked(safe(kind, arrival), depth) == (pairs, False)
 
 
+@pytest.mark.parametrize("kind", ["paper", "learned"])
 @pytest.mark.parametrize("arrival", ["before", "after"])
 @pytest.mark.parametrize("depth", [0, 1])
-def test_the_order_leg_never_acts_before_a_run(arrival: str, depth: int) -> None:
-    assert masked(safe("paper", arrival, depth), 0) == (ALL, False)
-    assert masked(safe("paper", arrival, depth), 1) == ([(4, 9)], False)
+def test_the_order_leg_never_acts_before_a_run(kind: Safe, arrival: str, depth: int) -> None:
+    assert masked(safe(kind, arrival, depth), 0) == (ALL, False)
+    assert masked(safe(kind, arrival, depth), 1) == ([(4, 9)], False)
 
 
 def test_the_papers_safe_action_is_the_largest_feasible() -> None:
     feasible = np.array([[True, True, False, True, False, False]])
     assert masked(safe("paper", "before"), 3, feasible) == ([(2, 5)], False)
-    assert masked(safe("paper", "after"), 2, feasible) == ([(2, 5)], False)
+    assert masked(safe("learned", "after"), 2, feasible) == ([(2, 5)], False)
 
 
 @pytest.mark.parametrize("arrival", ["before", "after"])

@@ -45,7 +45,7 @@ def test_with_every_row_a_landmark_ridge_on_the_map_is_exact_kernel_ridge_and_it
     values = (near @ np.linalg.solve(gram, TARGETS)).reshape(shape)
     posterior = kernel.diagonal(*PAIRS) - np.sum(near * np.linalg.solve(gram, near.T).T, axis=1)
     np.testing.assert_allclose(grid.values(factor.solve(phi.T @ TARGETS)), values, atol=1e-6)
-    variance = posterior_variance_of(mapped, factor)
+    variance = posterior_variance_of(mapped, factor, RIDGE, len(HISTORY))
     assert isinstance(variance, FactoredVariance) == kernel.factors
     np.testing.assert_allclose(variance(NEW, ACTIONS), posterior.reshape(shape) / RIDGE, atol=1e-6)
 
@@ -61,7 +61,10 @@ def test_the_grid_of_a_kernel_that_factors_equals_brute_force(kernel: Kernel, ra
     fast, slow = mapped.on_grid(NEW, ACTIONS), PairGrid(mapped, NEW, ACTIONS)
     assert isinstance(fast, ProductGrid)
     np.testing.assert_allclose(fast.values(weights), slow.values(weights), atol=1e-9)
-    variance, slow_variance = posterior_variance_of(mapped, factor), PairwiseVariance(mapped, factor.inverse(), RIDGE)
+    variance, slow_variance = (
+        posterior_variance_of(mapped, factor, RIDGE, len(HISTORY)),
+        PairwiseVariance(mapped, factor.inverse(), RIDGE),
+    )
     np.testing.assert_allclose(variance(NEW, ACTIONS), slow_variance(NEW, ACTIONS), atol=1e-8)
 
 
@@ -74,7 +77,7 @@ def test_posterior_variance_is_interpolated_over_many_actions_where_it_is_smooth
     phi = mapped.features(HISTORY, ACTION)
     factor = RidgeFactor.of(phi.T @ phi, 0.1)
     actions = np.array([(price, order) for price in (-1.2, 0.0, 1.2) for order in np.linspace(-1.7, 1.7, 16)])
-    variance = posterior_variance_of(mapped, factor)
+    variance = posterior_variance_of(mapped, factor, 0.1, len(HISTORY))
     nodes, _ = interpolation_nodes(kernel.of_action(actions, actions) ** 2)
     assert (len(nodes) < 30) == fewer
     assert (len(nodes) == len(actions)) != fewer

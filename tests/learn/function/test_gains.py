@@ -19,7 +19,7 @@ def test_of_a_kernel_it_is_that_of_the_gaussian_process(kind: str, factors: bool
     history, action = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
     kernel = Kernel(kind=kind, coefficient=0.4)  # type: ignore[arg-type]
     mapped = KernelMap.at(kernel, history, action)
-    variance = posterior_variance_of(mapped, RidgeFactor.of(mapped.root.T @ mapped.root, RIDGE))
+    variance = posterior_variance_of(mapped, RidgeFactor.of(mapped.root.T @ mapped.root, RIDGE), RIDGE, len(history))
     assert isinstance(variance, FactoredVariance if factors else PairwiseVariance)
     asked, usual = rng.normal(size=(5, 3)), np.array([0, 3, 7, 11, 4])
     found = variance.of_gains(asked, ACTIONS, usual)
@@ -44,7 +44,7 @@ def test_of_a_linear_q_it_is_the_elliptical_norm_of_the_difference() -> None:
     rng = np.random.default_rng(1)
     history, action, mapped = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)), LinearMap()
     phi = mapped.features(history, action)
-    variance = posterior_variance_of(mapped, RidgeFactor.of(phi.T @ phi, RIDGE))
+    variance = posterior_variance_of(mapped, RidgeFactor.of(phi.T @ phi, RIDGE), RIDGE, len(history))
     asked, usual = rng.normal(size=(4, 2)), np.array([2, 0, 5, 9])
     found = variance.of_gains(asked, ACTIONS, usual)
     inverse = np.linalg.inv(phi.T @ phi + RIDGE * np.eye(phi.shape[1]))

@@ -12,9 +12,9 @@ from benchmarks.moving_level import PROBLEM, written
 from lostsales.data.log import DecisionLog
 from lostsales.data.relative import at_usual_level
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.forecasting.level_loops import filter_levels, level_paths
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.model.level_loops import filter_levels, level_paths
 from lostsales.learn.planner.moving_level import has_quantities, moving_levels
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.history import recent_demand

@@ -34,6 +34,7 @@ class BoardName(StrEnum):
     INVENTORYBENCH = "inventorybench"
     VN2 = "vn2"
     FRESHRETAIL = "freshretail"
+    ORANGE_JUICE = "orange-juice"
 
 
 def benchmark(

@@ -54,7 +54,7 @@ def calibrate(
     from lostsales.apps.commands.studies import StudyRun, study_intervals, study_managers, study_pilots, study_promises
     from lostsales.data.output_files import check_output
     from lostsales.evaluation.estimators.estimator import ESTIMATORS
-    from lostsales.lab.studies.coverage import Study
+    from lostsales.lab.studies.coverage import IntervalStudy
     from lostsales.lab.studies.gain import PromiseStudy
     from lostsales.lab.studies.manager import METHODS, ManagerStudy
     from lostsales.lab.studies.pilot import PilotStudy
@@ -67,15 +67,15 @@ def calibrate(
     if study == "gain":
         size = _one_size("gain", sizes, 14)
         asked_method = "planner" if method is None else method
-        study_promises(PromiseStudy(Scenario.load(scenario, changed), asked_method, size, replications, seed), run)
+        study_promises(PromiseStudy(Scenario.load(scenario, changed), size, replications, seed, asked_method), run)
     elif study == "manager":
         size, methods = _one_size("manager", sizes, 8), METHODS if method is None else options.names(method)
-        study_managers(ManagerStudy(Scenario.load(scenario, changed), methods, size, replications, seed), run)
+        study_managers(ManagerStudy(Scenario.load(scenario, changed), size, replications, seed, methods), run)
     elif study == "pilot":
         size = _one_size("pilot", sizes, 20)
         study_pilots(PilotStudy(scenario, changed, behaviour, policy, size, past, replications, seed), run)
     else:
-        asked = Study(
+        asked = IntervalStudy(
             Scenario.load(scenario, changed), policy, behaviour, epsilon, sizes, replications,
             tuple(estimator) if estimator else ESTIMATORS.names, seed,
         )  # fmt: skip

@@ -46,8 +46,8 @@ def evaluate(
     from lostsales.data.sublogs import EVALUATED_ROWS, QUICK_ROWS
     from lostsales.evaluation.diagnostics.diagnose import diagnose as run_diagnostics
     from lostsales.evaluation.evaluate import SHARES, checked_estimators, evaluate_on, prepare
+    from lostsales.evaluation.policy_on_log import check_policy
     from lostsales.evaluation.task import EvaluationTask
-    from lostsales.evaluation.usable_policy import check_policy
     from lostsales.policy.file_format import load
 
     decides = load(policy)

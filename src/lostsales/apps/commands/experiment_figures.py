@@ -30,7 +30,8 @@ STYLES = {
     "c-fqi": Style("C-FQI", "#0072B2", "o"),
     "pc-fqi": Style("PC-FQI", "#D55E00", "s"),
     "fusion": Style("fusion", "#009E73", "^"),
-    "pc-fqi-paper-u": Style("PC-FQI, the paper's U", "#E69F00", "v"),
+    "c-fqi-default": Style("C-FQI, our defaults", "#E69F00", "v"),
+    "pc-fqi-default": Style("PC-FQI, our defaults", "#F0E442", "<"),
     "planner": Style("planner (ours)", "#CC79A7", "D"),
     "replay-fqi": Style("Replay-FQI (ours)", "#56B4E9", "P"),
 }

@@ -55,6 +55,10 @@ def fit(
         ),
     ] = None,
     config: options.MethodConfig = None,
+    faithful: Annotated[
+        bool,
+        typer.Option("--faithful", help="Everything as in the paper (c-fqi, pc-fqi, fusion); --set changes one thing."),
+    ] = False,
     iterations: Annotated[
         int | None, typer.Option(min=1, max=options.MOST, help="Iterations (K); by default the rule of the method.")
     ] = None,
@@ -79,7 +83,9 @@ def fit(
     from lostsales.learn.fit import fit as learn
 
     check_output(out, (*log.files, config))
-    learner = chosen_learner(method, config, settings, quick, iterations=iterations, seed=seed)
+    learner = chosen_learner(
+        method, config, settings, quick, faithful=faithful or None, iterations=iterations, seed=seed
+    )
     sales = log.read_decisions("fit", (config, out), learner.bytes_a_row)
     left = learner.left_out(sales)
     print_left_out(sales, {method: left})

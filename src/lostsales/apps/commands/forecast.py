@@ -11,7 +11,7 @@ from lostsales.apps.console import print_facts, progress, screen, show
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
-    from lostsales.demand.forecasting.forecast import Forecast
+    from lostsales.demand.forecast import Forecast
 
 MOST_ROWS = 20
 
@@ -30,6 +30,14 @@ def forecast(
             help="Season length in periods, 1 for none; by default from the dates.",
         ),
     ] = None,
+    future: Annotated[
+        Path | None,
+        typer.Option(help="Prices and features of coming periods (.csv or .parquet): series, period, price, features."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="COLUMN=VALUE", help="Change a coming price or feature, such as price=-10%."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=options.MOST_SEED, help="The same seed gives the same answer.")] = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -40,13 +48,22 @@ def forecast(
     Example: `lostsales forecast log.parquet --horizon 3 --out forecast.csv`
     """
     from lostsales.data.writing import check_table
-    from lostsales.demand.forecasting.forecast import forecast as run_forecast
+    from lostsales.demand.forecast import forecast as run_forecast
 
     asked = options.per_cents("levels", levels)
-    check_table(out, log.files)
+    check_table(out, (*log.files, *((future,) if future else ())))
     table = log.read("forecast", others=(out,), sales_only=True)
     with progress("forecasting from earlier periods, then ahead") as report:
-        found = run_forecast(table, horizon, asked, season=season, seed=seed, progress=report)
+        found = run_forecast(
+            table,
+            horizon,
+            asked,
+            future=future,
+            changes=changes or (),
+            season=season,
+            seed=seed,
+            progress=report,
+        )
     write_result(found, out)
     show(
         as_json,
@@ -73,6 +90,7 @@ def print_forecast(name: str, found: "Forecast", written: Path) -> None:
             ("season", f"of {cycles}, {own}" if how.season else "none"),
             ("level", f"half of its weight is on the last {how.half_life:.0f} periods"),
             ("spread and weights from", earlier),
+            ("coming periods", how.coming),
             *(("WARNING", warning) for warning in how.warnings),
         ],
     )

@@ -11,7 +11,7 @@ from lostsales.apps.commands.reading import LogInput, reads_log
 from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
 
 if TYPE_CHECKING:
-    from lostsales.evaluation.pilot.monitoring import Monitoring
+    from lostsales.evaluation.pilot.monitor import Monitoring
 
 # What a scheduler reads with --exit-code; 2 is an error.
 EXIT_CODES = {"go on": 0, "success": 10, "harm": 11, "undecided": 12}
@@ -66,7 +66,7 @@ def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None
     """Both arms, the gain, alarms, what is missing, and the verdict last."""
     from lostsales.apps.gains import bounds_text
     from lostsales.evaluation.assortment import amount
-    from lostsales.evaluation.pilot.monitoring import changes
+    from lostsales.evaluation.pilot.monitor import changes
 
     rows = []
     for name, arm in (("new policy", found.new), ("as before", found.before)):

@@ -18,7 +18,11 @@ MOST_DEPTHS = 6
 def simulate(
     scenario: ScenarioName,
     policy: Annotated[
-        str, typer.Option(help="uniform, base-stock, base-stock:LEVEL, base-stock:LEVEL@PRICE, or a policy's file.")
+        str,
+        typer.Option(
+            help="uniform, manager, base-stock, base-stock:LEVEL, base-stock:LEVEL@PRICE, pi-star, near-optimal (pi* "
+            "with a tenth of uniform decisions), softmax, softmax:TEMPERATURE, or a policy's file."
+        ),
     ] = "uniform",
     epsilon: Annotated[float, typer.Option(help="Share of decisions drawn uniformly.")] = 0.0,
     episodes: Annotated[int, typer.Option(min=1, max=MOST_EPISODES, help="Number of series.")] = 50,
@@ -37,7 +41,7 @@ def simulate(
     from dataclasses import asdict
 
     from lostsales.data.writing import check_log, check_table, write_log_with, write_tables
-    from lostsales.simulation.named_policies import named_policy
+    from lostsales.lab.experiments.behaviours import behaviour_policy
     from lostsales.simulation.scenario import Scenario
     from lostsales.simulation.simulator import evaluate_policy, simulate, summarise
 
@@ -49,7 +53,7 @@ def simulate(
     if out is not None and truth is not None and out.resolve() == truth.resolve():
         raise LostSalesError(f"--out and --truth need different files, but both are {out}")
     shop = Scenario.load(scenario, tuple(settings or ()))
-    decides = named_policy(policy, shop, epsilon)
+    decides = behaviour_policy(policy, shop, epsilon)
     with progress("simulating") as report:
         if out is None and truth is None:
             summary = evaluate_policy(shop, decides, episodes, seed, report)

@@ -9,10 +9,10 @@ from typing import Any
 from lostsales.apps.console import print_facts, print_notes, print_table, progress, screen, show
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
-from lostsales.lab.studies.coverage import Coverage, Study, coverage, run_study
-from lostsales.lab.studies.gain import PromiseStudy, PromiseTable, run_promise_study
-from lostsales.lab.studies.manager import ManagerStudy, MethodTable, manager_table, run_manager_study
-from lostsales.lab.studies.pilot import PilotFigures, PilotStudy, run_pilot_study
+from lostsales.lab.studies.coverage import Coverage, IntervalStudy, coverage
+from lostsales.lab.studies.gain import PromiseStudy, PromiseTable
+from lostsales.lab.studies.manager import ManagerStudy, MethodTable, manager_table
+from lostsales.lab.studies.pilot import PilotFigures, PilotStudy, figures
 
 NAIVE = "without allowance for confounding"
 
@@ -41,11 +41,11 @@ class StudyRun:
         show(self.as_json, lambda: {"scenario": self.scenario} | figures, text)
 
 
-def study_intervals(study: Study, run: StudyRun) -> None:
+def study_intervals(study: IntervalStudy, run: StudyRun) -> None:
     """Run a study of how often intervals cover the truth."""
     with run.progress("evaluating logs") as report:
         truth = study.truth()
-        done = run_study(study, run.journal, run.workers, report)
+        done = study.run(run.journal, run.workers, report)
     rows = coverage(study, done, truth)
     table = [asdict(each) | {"enough": each.enough} for each in rows]
     earned = f"true profit {truth[0]:.2f} per period, {study.behaviour} earns {truth[1]:.2f}"
@@ -58,7 +58,7 @@ def study_intervals(study: Study, run: StudyRun) -> None:
 def study_pilots(study: PilotStudy, run: StudyRun) -> None:
     """Type I error and power of pilots, and their alarms."""
     with run.progress("simulating pilots") as report:
-        found, _ = run_pilot_study(study, run.journal, run.workers, report)
+        found = figures(study.run(run.journal, run.workers, report), study.truth)
     title = f"{study.new} against {study.before} in {run.scenario}, {study.series} series"
     run.show({"series": study.series, **asdict(found)}, lambda: print_pilot_study(title, found))
 
@@ -66,7 +66,7 @@ def study_pilots(study: PilotStudy, run: StudyRun) -> None:
 def study_promises(study: PromiseStudy, run: StudyRun) -> None:
     """Run a study of how often the lower bound of an estimated gain lies above the true one."""
     with run.progress("comparing on logs") as report:
-        outcomes = run_promise_study(study, run.journal, run.workers, report)
+        outcomes = study.run(run.journal, run.workers, report)
     table = PromiseTable.of(outcomes)
     title = f"{study.method} in {run.scenario}, logs of {study.series} series by its manager"
     run.show({"method": study.method, "series": study.series, **asdict(table)}, lambda: print_promise(title, table))
@@ -75,11 +75,11 @@ def study_promises(study: PromiseStudy, run: StudyRun) -> None:
 def study_managers(study: ManagerStudy, run: StudyRun) -> None:
     """Run a study of profit learned from the logs of a manager, against the manager's own."""
     with run.progress("learning from logs") as report:
-        outcomes = run_manager_study(study, run.journal, run.workers, report)
+        outcomes = study.run(run.journal, run.workers, report)
     rows, earned = manager_table(study, outcomes), outcomes[0].manager
     title = f"{run.scenario}, logs of {study.series} series by its manager, who earns {earned:.2f}"
-    figures = {"series": study.series, "manager": earned, "methods": [asdict(each) for each in rows]}
-    run.show(figures, lambda: print_manager_study(title, rows))
+    table = {"series": study.series, "manager": earned, "methods": [asdict(each) for each in rows]}
+    run.show(table, lambda: print_manager_study(title, rows))
 
 
 def print_coverage(title: str, rows: list[Coverage]) -> None:

@@ -26,7 +26,7 @@ from lostsales.demand.audit.product_facts import ProductFacts
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import AssortmentGain
 from lostsales.evaluation.compare import compare
-from lostsales.evaluation.fleet_gain import ShardGain, times
+from lostsales.evaluation.fleet_gain import ShardGain
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.replayed_value import with_replayed_value
 from lostsales.evaluation.results import plain
@@ -201,6 +201,6 @@ def _shard_gain(found: AssortmentGain, cash_gain: Interval, doubtful: bool) -> S
         judged=sum(each.gain is not None for each in found.products),
         proven=0 if doubtful else sum(each.proven for each in found.products),
         gain=found.total.period,
-        cash_gain=times(cash_gain, found.products_in_log),
+        cash_gain=cash_gain.times(found.products_in_log),
         earned=found.earned.period,
     )

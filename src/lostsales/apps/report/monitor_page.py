@@ -13,7 +13,7 @@ from lostsales.apps.gains import bounds_text
 from lostsales.apps.report.html import write_page
 from lostsales.apps.report.svg import LETTER, Frame, path, ticks
 from lostsales.evaluation.assortment import amount
-from lostsales.evaluation.pilot.monitoring import GainSequence, Monitoring, changes
+from lostsales.evaluation.pilot.monitor import GainSequence, Monitoring, changes
 
 WIDE, NARROW = 930.0, 350.0  # pixels
 MOST_LINES = 50

@@ -22,9 +22,8 @@ from lostsales.data.reading.frames import ColumnTable
 from lostsales.data.reading.gate import read_good_series
 from lostsales.data.reading.table import SomeRows, Table, open_table, problem_beside
 from lostsales.errors import LogError, LostSalesError
-from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.policy_on_log import check_policy, log_as_asked
 from lostsales.evaluation.report.open_period import open_rows
-from lostsales.evaluation.usable_policy import check_policy
 from lostsales.policy.coming_periods import split_today
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected

@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.observed import Observed, observe
 from lostsales.errors import SettingError
-from lostsales.saved_fields import Depth, NonNegative
+from lostsales.saved_fields import Count, Depth, NonNegative
 from lostsales.types import Bools, Floats, Ints
 
 # A depth with fewer rows than this cannot be learned.
@@ -21,6 +21,7 @@ class DepthRule:
     cap: Depth | None = None  # K; that of Theorem 1 where it is None
     pool: bool = True
     a_coordinate: NonNegative = 0.0
+    least_rows: Count = LEAST_ROWS
 
 
 ANY_DEPTH = DepthRule()  # as deep as there are rows

@@ -11,9 +11,9 @@ from lostsales.data.encoding import feature_columns
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.observed import Observed
+from lostsales.demand.exposure.response import FittedResponse, PooledResponse, ResponseRows, fit_response
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
-from lostsales.demand.forecasting.periods import PeriodColumns
-from lostsales.demand.exposure.response import FittedResponse, Response, ResponseRows, fit_response
+from lostsales.demand.model.periods import PeriodColumns
 from lostsales.saved_fields import Axis, numbers
 from lostsales.types import Array, Floats, Ints
 
@@ -30,13 +30,13 @@ PRICE_INPUTS = 2  # the logarithm of the relative price and its square, so that 
 
 
 @dataclass(frozen=True, eq=False)
-class Market:
+class DemandExposure:
     """Season, inputs and response of the products of a log; the last entry by product is that of an unknown one."""
 
     AXES: ClassVar[dict[str, Axis]] = {"columns": Axis(least=0), "places": Axis(own=False)}
 
     season: CalendarSeason  # shared by all products
-    response: Response
+    response: PooledResponse
     usual_price: Annotated[Floats, numbers("series+1", least=0)]  # to which prices are relative; 0: not known
     group_of: Annotated[Floats, numbers("series", least=0)]  # group of each product
     centre: Annotated[Floats, numbers("columns")]  # mean of each column of the features
@@ -44,7 +44,7 @@ class Market:
     carry: Annotated[Floats, numbers("columns", "columns")]  # expectation of the next period's columns
 
     @classmethod
-    def learned(cls, log: SalesLog, observed: Observed) -> tuple["Market", FittedResponse]:
+    def learned(cls, log: SalesLog, observed: Observed) -> tuple["DemandExposure", FittedResponse]:
         """Learn season and response from a log."""
         products = log.products
         order = np.lexsort((log.period, products.of_row))

@@ -1,4 +1,4 @@
-"""Response of demand to prices, promotions and features, with levels that move and seasons of groups.
+"""PooledResponse of demand to prices, promotions and features, with levels that move and seasons of groups.
 
 log E[demand] = level of the product + season of its group + inputs' theta of the product
 
@@ -52,7 +52,7 @@ class ResponseRows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Response:
+class PooledResponse:
     """Coefficients of products and groups, seasons of groups, and the noise."""
 
     coefficients: Annotated[Floats, numbers("series", "inputs")]
@@ -66,7 +66,7 @@ class Response:
 class FittedResponse(NamedTuple):
     """A response and what it makes of the rows that it was learned from, each (rows,)."""
 
-    response: Response
+    response: PooledResponse
     level: Floats  # logarithm
     mean: Floats  # expected demand of the whole period
     demand: Floats  # demand where it is observed, else its expectation given the stock-out
@@ -86,7 +86,7 @@ def fit_response(
     usual = _ratios(np.bincount(product, rows.demand * shows, count), np.bincount(product, rows.share, count))
     level = np.log(np.maximum(usual, 1e-6))[product]
     season, group = np.zeros((int(rows.group.max(initial=0)) + 1, places)), rows.group[product]
-    pooled = Pooled.start(count, rows.group, np.zeros(width) if prior is None else prior)
+    pooled = PooledCoefficients.start(count, rows.group, np.zeros(width) if prior is None else prior)
     dispersion, drift = np.full(count, 0.1), float(DRIFTS[len(DRIFTS) // 2])
     demand, known = np.empty(len(product)), np.empty(len(product))
     for step in range(rounds):
@@ -111,7 +111,7 @@ def fit_response(
         season = _season(working - effects - level, precision, group, rows.place, season)
         mean = np.exp(np.clip(level + on_sale + season[group, rows.place] + effects, *LOGS))
         dispersion = _dispersion(demand, mean, is_exact, product, count, counted)
-    response = Response(
+    response = PooledResponse(
         coefficients=pooled.coefficients,
         errors=pooled.errors,
         group_coefficients=pooled.groups,
@@ -124,7 +124,7 @@ def fit_response(
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class PooledCoefficients:
     """Coefficients of products, drawn towards those of groups, drawn towards those of all."""
 
     group: Ints  # (products,)
@@ -136,13 +136,13 @@ class Pooled:
     between_groups: Floats  # (inputs,)
 
     @classmethod
-    def start(cls, products: int, group: Ints, prior: Floats) -> "Pooled":
+    def start(cls, products: int, group: Ints, prior: Floats) -> "PooledCoefficients":
         """Nothing known but the prior."""
         groups, variance = int(group.max(initial=0)) + 1, np.full(len(prior), PRIOR_VARIANCE)
         usual = np.tile(prior, (products, 1))
         return cls(group, prior, usual, np.zeros(usual.shape), np.tile(prior, (groups, 1)), variance, variance)
 
-    def updated(self, squares: Floats, products: Floats, learns: bool) -> "Pooled":
+    def updated(self, squares: Floats, products: Floats, learns: bool) -> "PooledCoefficients":
         """Solve for the coefficients given the normal equations (products, inputs, inputs) and (products, inputs).
 
         With T and B the variances between products and between groups, a product tells its group about as much as
@@ -173,7 +173,9 @@ class Pooled:
             between_products = _spread(coefficients - groups[self.group], own)
             between_groups = _spread(groups - common, of_group)
         errors = np.sqrt(np.einsum("pii->pi", error))
-        return Pooled(self.group, self.prior, coefficients, errors, groups, between_products, between_groups)
+        return PooledCoefficients(
+            self.group, self.prior, coefficients, errors, groups, between_products, between_groups
+        )
 
 
 def _spread(deviations: Floats, error: Array) -> Floats:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.demand.forecasting.counts import demand_at_least
+from lostsales.demand.model.counts import demand_at_least
 from lostsales.types import Bools, Floats, Ints
 
 DIFFUSE = 1e6  # variance of a level before its first row

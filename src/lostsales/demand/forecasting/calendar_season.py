@@ -9,9 +9,9 @@ from pydantic import Field
 
 from lostsales.data.calendar.clock import DAY, weekday_of
 from lostsales.data.log import SalesLog
-from lostsales.demand.forecasting.panel import panel_of
-from lostsales.demand.forecasting.periods import PeriodColumns
-from lostsales.demand.forecasting.season import LEAST_CYCLES, LEAST_WINDOW, centred_level, shared_index
+from lostsales.demand.model.panel import panel_of
+from lostsales.demand.model.periods import PeriodColumns
+from lostsales.demand.model.season import LEAST_CYCLES, LEAST_WINDOW, centred_level, shared_index
 from lostsales.saved_fields import numbers
 from lostsales.types import Array, Floats, Ints
 

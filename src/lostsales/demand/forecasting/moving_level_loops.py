@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.demand.forecasting.counts import chance_at_least, demand_at_least, small_count_quantiles
+from lostsales.demand.model.counts import chance_at_least, demand_at_least, small_count_quantiles
 from lostsales.types import Bools, Floats, Ints
 
 # Smoothing rate of the level, of its trend, and reversion to the slowest level per period. Members and reversion rates

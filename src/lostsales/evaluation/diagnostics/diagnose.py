@@ -14,9 +14,11 @@ from lostsales.evaluation.diagnostics.log_terms import (
     depth_instability,
     imputation_error,
     iterations,
+    longer_runs,
     partition_shares,
     unidentifiable_regret,
 )
+from lostsales.evaluation.diagnostics.regret_bounds import regret_bounds
 from lostsales.evaluation.diagnostics.statistical_error import dimension, gain_in_information, statistical_error
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.cfqi.policy import q_policy
@@ -27,14 +29,14 @@ def diagnose(task: EvaluationTask) -> Diagnostics:
     learned, rule = q_policy(task.policy), ANY_DEPTH
     if learned is not None:
         rule = learned.depth_rule
-        runs = find_runs(task.prepared.log, len(learned.q) - 1, pool=rule.pool)
+        runs = find_runs(task.prepared.log, len(learned.q) - 1, rule.least_rows, rule.pool)
         task = replace(task, prepared=replace(task.prepared, runs=runs))
     prepared = task.prepared
     measured = [measure_depth(task, depth) for depth in range(prepared.runs.max_depth + 1)]
     discrepancy = action_discrepancy(task)
     shares, depth = partition_shares(prepared), depth_instability(prepared, task.seed, rule)
     coverage, d_star, imputation = coverage_ratio(measured), dimension(measured), imputation_error(prepared)
-    return Diagnostics(
+    terms = Diagnostics(
         (
             shares,
             depth,
@@ -49,3 +51,4 @@ def diagnose(task: EvaluationTask) -> Diagnostics:
             iterations(prepared),
         )
     )
+    return Diagnostics((*terms.items, *regret_bounds(terms, longer_runs(prepared))))

@@ -5,7 +5,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import BY_BLOCKS, ResamplingUnits
 from lostsales.data.sublogs import series_of, without
-from lostsales.demand.censoring.runs import ANY_DEPTH, LEAST_ROWS, DepthRule, find_runs, iterations_rule, run_ends
+from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule, find_runs, iterations_rule, run_ends
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Ints
@@ -45,7 +45,8 @@ def depth_instability(prepared: PreparedLog, seed: int, rule: DepthRule = ANY_DE
         halves = drawn[: count // 2], drawn[count // 2 : 2 * (count // 2)]
         parts = (_part(log, units, of_row, half) for half in halves)
         first, second = (
-            find_runs(part, cap, LEAST_ROWS // 2, rule.pool, rule.a_coordinate / 2).max_depth for part in parts
+            find_runs(part, cap, max(rule.least_rows // 2, 1), rule.pool, rule.a_coordinate / 2).max_depth
+            for part in parts
         )
         differ.append(first != second)
     omega = float(np.mean(differ))
@@ -66,15 +67,23 @@ def unidentifiable_regret(prepared: PreparedLog) -> Diagnostic:
     title = "bound on regret that more data of this shop does not reduce"
     if not len(ends) or np.isnan(ends[0]):
         return Diagnostic("e_cov", title, 0.0, None, True, "there are no runs of stock-outs", "nothing")
-    rule = iterations_rule(int(runs.usable.sum()), discount)
     greatest = float(np.abs(prepared.profit).max())
     missed = (1 - float(ends[0])) ** runs.max_depth
-    value = max(rule - runs.max_depth + 1, 0) * missed * 2 * greatest / (1 - discount)
+    value = longer_runs(prepared) * 2 * greatest / (1 - discount)
     meaning = (
         f"a run ends with probability {ends[0]:.0%} per period, and runs beyond depth {runs.max_depth} share its Q"
     )
     advice = "deeper runs are rare enough" if missed < 0.05 else "a log with longer runs, or safer orders during them"
     return Diagnostic("e_cov", title, value, None, True, meaning, advice)
+
+
+def longer_runs(prepared: PreparedLog) -> float:
+    """Bound (K - n + 1) (1 - alpha_1)^n on the probability of a run beyond max_depth within K periods (Corollary 1)."""
+    runs, ends = prepared.runs, run_ends(prepared.runs).chance
+    if not len(ends) or np.isnan(ends[0]):
+        return 0.0
+    window = iterations_rule(int(runs.usable.sum()), prepared.log.problem.discount)
+    return max(window - runs.max_depth + 1, 0) * float((1 - ends[0]) ** runs.max_depth)
 
 
 def imputation_error(prepared: PreparedLog) -> Diagnostic:

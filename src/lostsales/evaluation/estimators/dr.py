@@ -51,7 +51,7 @@ def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> 
 
 def action_ratios(task: EvaluationTask) -> Floats:
     """Ratios rho of the logged actions: share of the policy's draws near each over its propensity, (rows,)."""
-    log = task.prepared.log.decisions("evaluate")
+    log = task.prepared.log
     behaviour = Behaviour(seed=task.seed).fit(log)
     chance = behaviour.chances(situation_of_log(log, task.prepared.runs, task.rows))  # (rows, actions)
     units, pairs = RelativeRows.of(log), behaviour.grid.pairs[:, None, :]

@@ -8,14 +8,12 @@ from lostsales.data.parallel import in_parallel
 from lostsales.data.products import means_by_group
 from lostsales.data.progress import stages
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
+from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain, root_mean_square
+from lostsales.evaluation.concerns import is_doubtful
 from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay_under
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.log_concerns import is_doubtful
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
-from lostsales.evaluation.product_choice import root_mean_square
-from lostsales.evaluation.promise.sensitivity import sensitivity
-from lostsales.evaluation.promise.tilted_law import tilted, with_memory
+from lostsales.evaluation.promise.sensitivity import sensitivity, tilted, with_memory
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats

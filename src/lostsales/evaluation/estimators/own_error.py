@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.log import SalesLog
+from lostsales.data.confidence import standard_error
+from lostsales.data.log import DecisionLog
 from lostsales.data.parallel import in_parallel
 from lostsales.data.splits import units_of
 from lostsales.data.sublogs import series_parts
@@ -58,10 +59,10 @@ def own_error(task: EvaluationTask, profit: Callable[[EvaluationTask], float]) -
         return profit(task.on(drawn_log(prepared, law, behaviour, parts, seed), opens)) - truth
 
     errors = np.array(in_parallel(error, range(DRAWN_LOGS)))
-    return OwnError(float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(DRAWN_LOGS)))
+    return OwnError(float(errors.mean()), standard_error(errors))
 
 
-def drawn_periods(log: SalesLog, evidence: Evidence, horizon: int, seed: int) -> ReplayPeriods:
+def drawn_periods(log: DecisionLog, evidence: Evidence, horizon: int, seed: int) -> ReplayPeriods:
     """The periods of a log, long series in parts that each open as the log did there and hold whole horizons."""
     return ReplayPeriods.of(log, evidence, -(-PART // horizon) * horizon, episodes=1, seed=seed, restarts=True)
 
@@ -81,7 +82,7 @@ def drawn_log(
     outcomes, views = [each.step.outcome for each in steps], [each.step.view for each in steps]
     begins = np.zeros(kept.shape, dtype=bool)
     begins[:, 0] = True
-    drawn: SalesLog = replace(
+    drawn: DecisionLog = replace(
         series_parts(log, column([each.rows for each in steps]), begins[kept]),
         stock=column([each.stock for each in views]),
         price=column([each.step.action.price for each in steps]),

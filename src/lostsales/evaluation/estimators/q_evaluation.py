@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.scale import series_scale, usual_price
 from lostsales.demand.censoring.runs import Runs
@@ -25,7 +25,7 @@ from lostsales.types import Floats, Ints
 
 MOST_LANDMARK_ROWS = 1_000  # rows from which landmarks are chosen
 MOST_RAISES = 8  # of the ridge, if the backward iteration diverges
-KERNEL = Kernel(kind="rbf", coefficient=0.1)
+KERNEL = Kernel(kind="rbf", coefficient=0.1)  # the default coefficient of kernels
 
 
 @dataclass(frozen=True)
@@ -145,14 +145,20 @@ class FqeDesign:
 
     @classmethod
     def of(
-        cls, log: SalesLog, runs: Runs, rows: Ints, actions: Floats, opening: tuple[Ints, Floats], settings: FqeSettings
+        cls,
+        log: DecisionLog,
+        runs: Runs,
+        rows: Ints,
+        actions: Floats,
+        opening: tuple[Ints, Floats],
+        settings: FqeSettings,
     ) -> "FqeDesign":
         """Build from rows of known depth, the policy's actions (draws, rows, 2) there, and weighted opening rows."""
         units, deepest = RelativeRows.of(log), runs.max_depth
         actions = units.of_actions(actions, rows)
         level = runs.learned_depth
         place = places(rows, len(log))
-        logged = units.of_actions(np.column_stack([log.price, np.asarray(log.order)]), np.arange(len(log)))
+        logged = units.of_actions(np.column_stack([log.price, log.order]), np.arange(len(log)))
         now: list[tuple[Ints, Floats]] = []
         ahead: list[Floats] = []  # by depth, phi under the policy
         where = np.empty(len(log), dtype=np.int64)  # row of its depth's matrix

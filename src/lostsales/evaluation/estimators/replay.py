@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.data.economics import UnitCosts, period_profit
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog
 from lostsales.data.shop import Shop
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.memory import lags_of
-from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.policy_on_log import log_as_asked
 from lostsales.evaluation.task import episodes_of
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Market, Opening, Step, play
@@ -33,7 +33,7 @@ MOST_VISITED = 200  # episodes kept of each
 class ReplayPeriods:
     """The periods to replay: for each episode and period a row of the log."""
 
-    log: SalesLog
+    log: DecisionLog
     evidence: Evidence
     series: Ints  # (episodes,)
     row: Ints  # (periods, episodes) of the evidence; beyond a series' end its last one
@@ -44,7 +44,7 @@ class ReplayPeriods:
     @classmethod
     def of(
         cls,
-        log: SalesLog,
+        log: DecisionLog,
         evidence: Evidence,
         horizon: int,
         episodes: int,
@@ -68,7 +68,7 @@ class ReplayPeriods:
         rng = np.random.default_rng(seed)
         strata = rng.permuted(np.tile(np.arange(times), (len(period), len(names), 1)), axis=2)
         uniform = (strata + rng.random(strata.shape)) / times
-        logged = np.asarray(log.stock)[evidence.rows[row[0]]]
+        logged = log.stock[evidence.rows[row[0]]]
         return cls(
             log=log,
             evidence=evidence,
@@ -92,8 +92,7 @@ class ReplayPeriods:
     def worth_of_stock(self, position: Floats) -> float:
         """Value per period, at order cost, of the stock that a policy has beyond the log's at the last opening."""
         log, rows = self.log, self.last_row
-        assert log.costs is not None  # or the log had been refused
-        logged = np.asarray(log.stock)[rows] + (0.0 if log.pipeline is None else log.pipeline[rows].sum(axis=1))
+        logged = log.stock[rows] + (0.0 if log.pipeline is None else log.pipeline[rows].sum(axis=1))
         worth = log.costs.at(rows).order * (position - logged)
         return float(worth.sum() / self.is_replayed.sum())
 
@@ -156,7 +155,7 @@ class ReplayMarket:
         return law.demand(law.quantile(periods.uniform[period], mean, spread, scale), scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
-        """Those of the log's next row."""
+        """Features of the log's next row."""
         self.period += 1
         return self._features(min(self.period, len(self.periods.row) - 1))
 
@@ -194,7 +193,7 @@ class StackedMarkets:
         return np.concatenate([each.demand(period, features, own, last, rng) for each, own, last in parts])
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:
-        """Those of each."""
+        """Next features of each market."""
         parts = zip(self.markets, self._split(price), strict=True)
         return _side_by_side([each.next_features(features, own, rng) for each, own in parts])
 
@@ -281,7 +280,6 @@ def replayed_steps(
     """Roll a policy out over the periods of a market, period by period."""
     log, (length, episodes) = periods.log, periods.row.shape
     problem, free = log.problem, UnitCosts(0.0, 0.0, 0.0)
-    assert log.costs is not None  # or the log had been refused
     for step in play(policy, market, problem, free, length, episodes, rng, rng):
         rows, outcome = periods.evidence.rows[periods.row[step.view.period]], step.outcome
         costs = log.costs.at(rows)

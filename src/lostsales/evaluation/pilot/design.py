@@ -13,15 +13,12 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import FEW_SERIES
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.evaluation.pilot.assignment import strata_of
-from lostsales.evaluation.pilot.clock import clock_after
-from lostsales.evaluation.pilot.layouts import Layout, SplitBySeries, Switchback
-from lostsales.evaluation.pilot.market import PastMarket, past_mean
-from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
+from lostsales.evaluation.pilot.layouts import POWER, Layout, SplitBySeries, Switchback
+from lostsales.evaluation.pilot.market import PastMarket
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel, clock_after, past_mean
 from lostsales.evaluation.pilot.plan import Design, NeededPeriods, Pilot, PilotSeries, TriedPolicy
-from lostsales.evaluation.pilot.power import POWER
-from lostsales.evaluation.pilot.precision import ProfitModel
-from lostsales.evaluation.pilot.settling import settling_periods
-from lostsales.evaluation.usable_policy import check_policy
+from lostsales.evaluation.pilot.precision import ProfitModel, settling_periods
+from lostsales.evaluation.policy_on_log import check_policy
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import POLICIES, SavedPolicy
 from lostsales.types import Array, Bools, Floats, Ints

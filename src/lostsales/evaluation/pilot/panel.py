@@ -1,4 +1,4 @@
-"""Rows of a log as tables of series by periods, with profit and demand of each."""
+"""Periods of a pilot, and the rows of a log as tables of series by periods, with profit and demand of each."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,23 @@ from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.survival.imputation import impute
+from lostsales.errors import LostSalesError
 from lostsales.types import Array, Floats, Ints
+
+
+def clock_after(log: SalesLog) -> PeriodGrid:
+    """Clock of a pilot that starts right after the last period of a log."""
+    if not log.usual_step:
+        raise LostSalesError("a pilot needs series of at least two periods in the log, and this log has none")
+    return PeriodGrid(log.period.dtype.kind == "M", log.usual_step, int(log.period.max().astype(int)) + log.usual_step)
+
+
+def check_periods(clock: PeriodGrid, log: SalesLog) -> None:
+    """Raise if the periods of a log are of another kind."""
+    if (log.period.dtype.kind == "M") != clock.is_dated:
+        kinds = ("moments in time", "plain numbers")
+        wanted, came = kinds if clock.is_dated else kinds[::-1]
+        raise LostSalesError(f"the pilot's periods are {wanted}, but the periods of this log are {came}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,3 +66,14 @@ class PilotPanel:
     def table(self, values: Array) -> Floats:
         """Values of rows by series and period, NaN if there is no row."""
         return np.where(self.row >= 0, values[np.maximum(self.row, 0)], np.nan)
+
+
+def past_mean(values: Floats, window: int) -> Floats:
+    """Mean over the last periods, or over all if a series has no row in them, (series,).
+
+    >>> past_mean(np.array([[1.0, 2.0, 6.0], [5.0, np.nan, np.nan]]), 2).tolist()
+    [4.0, 5.0]
+    """
+    last = values[:, -window:]
+    own = zip(last, values, strict=True)
+    return np.array([np.nanmean(recent if np.isfinite(recent).any() else all_of_it) for recent, all_of_it in own])

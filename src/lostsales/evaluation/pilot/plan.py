@@ -14,8 +14,8 @@ from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.data.writing import write_tables
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.pilot.assignment import draw_series, draw_switches, draws_for
-from lostsales.evaluation.pilot.demand_baseline import DemandBaseline
 from lostsales.evaluation.pilot.drift import Detector
+from lostsales.evaluation.pilot.market import DemandBaseline
 from lostsales.types import Array, Bools, Floats, Ints
 
 FORMAT = 1

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import solve_toeplitz
 
 from lostsales.evaluation.pilot.estimators import centred
+from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel
 from lostsales.types import Floats
 
 LEAST_SERIES = 4  # with more series a slope on past profit is removed
@@ -19,6 +20,8 @@ LEAST_PERIODS_A_LAG = 6  # past periods per lag of the autoregression
 CORRECTIONS = 10  # iterations of the correction for estimated means
 MOST_SUM = 0.98  # bound of the sum of coefficients, so that the autoregression is stationary
 FORGOTTEN = 1e-6  # share of the variance below which autocovariances are treated as 0
+FADED = 0.2  # share of a demand shock that may remain after the wash-out
+MOST_WASH_OUT = 14  # longest wash-out by default
 PAST_SHARES = (1.0, 0.5, 0.25)  # candidates: last part of the past whose mean is the covariate
 
 
@@ -171,3 +174,25 @@ def _extended(phi: Floats, gamma: Floats, lags: int) -> Floats:
         if np.abs(found[lag - order + 1 : lag + 1]).max() < FORGOTTEN * found[0]:
             break
     return found[:lags]
+
+
+def settling_periods(panel: PilotPanel, outcomes: Outcomes) -> int:
+    """Periods of wash-out after a change of policy: lead time, stock cover and decay of the autocorrelation."""
+    log = panel.log
+    sold = max(float(log.sales.mean()), 1e-9)
+    cover = float((log.available - log.sales).mean()) / sold
+    autocorrelation = demand_autocorrelation(panel.table(outcomes.demand))
+    fades = np.log(FADED) / np.log(autocorrelation) if autocorrelation > FADED else 0.0
+    wanted = log.problem.lead_times.longest + int(np.ceil(cover)) + int(np.ceil(fades))
+    return int(np.clip(wanted, 1, MOST_WASH_OUT))
+
+
+def demand_autocorrelation(demand: Floats) -> float:
+    """Autocorrelation of demand (series, periods) at lag 1, around the means of series and periods."""
+    own = centred(demand)
+    own = own - np.nanmean(own, axis=1, keepdims=True)
+    spread = float(np.nanmean(own**2)) if own.size else 0.0
+    product = own[:, 1:] * own[:, :-1]
+    if spread <= 0 or not np.isfinite(product).any():
+        return 0.0
+    return float(np.clip(np.nanmean(product) / spread, 0.0, 0.95))

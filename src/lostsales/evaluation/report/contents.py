@@ -7,18 +7,20 @@ import numpy as np
 
 from lostsales.data.assortment import is_assortment
 from lostsales.data.describe import Description, describe
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.price_response import PriceResponse, price_response
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.assortment import amount
+from lostsales.evaluation.assortment import Gain
 from lostsales.evaluation.back_test import BackTest, BackTestWindow, back_test
-from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on, cross_fit
+from lostsales.evaluation.compare import Comparison, Methods, check_methods, compare_on
+from lostsales.evaluation.cross_fitted import fit_folds, folds_of
 from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostics
 from lostsales.evaluation.evaluate import evaluate_on, prepare
+from lostsales.evaluation.policy_on_log import check_policy
 from lostsales.evaluation.prepared_log import PreparedLog, check_log
 from lostsales.evaluation.report.action_changes import ActionChanges, action_changes
 from lostsales.evaluation.report.next_decisions import NextDecisions, next_decisions
@@ -26,7 +28,6 @@ from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.evaluation.usable_policy import check_policy
 from lostsales.learn.fit import learner_again
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import Policy, SavedPolicy
@@ -83,10 +84,9 @@ class ReportContents:
             return f"none of the compared methods can be evaluated on {held_out}"
         if self.evaluation.withheld:
             return "nor can the gain of the compared methods be determined"
-        gain, over = (best.gain, "per period") if best.assortment is None else best.assortment.total.usual
-        sure = f"{amount(gain.value)} {over} (95 % interval {amount(gain.low)} to {amount(gain.high)})"
+        gain = Gain(best.gain, "per period") if best.assortment is None else best.assortment.total.usual
         alike = "also held out" if self.held_out is not None else f"on {held_out}, so that the two cannot be compared"
-        return f"for comparison, {_best_of(self.comparison)} would gain {sure}, {alike}"
+        return f"for comparison, {_best_of(self.comparison)} would gain {gain.figures}, {alike}"
 
 
 def report_contents(
@@ -141,7 +141,7 @@ def report_contents(
 
     """
     check_policy(policy, log, horizon)
-    check_log(log)
+    log = check_log(log)
     if methods:
         check_methods(methods)
     preparing, refitting, estimating, auditing, responding, comparing, testing = stages(
@@ -149,8 +149,8 @@ def report_contents(
     )
     prepared, notes = prepare(log, seed, preparing)
     task = EvaluationTask.of(policy, prepared, horizon, seed)
-    judged, held_out, in_sample_reason = _held_out(policy, log, prepared, seed, refitting)
-    evaluation = evaluate_on(judged, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
+    cross_fitted, held_out, in_sample_reason = _held_out(policy, log, prepared, seed, refitting)
+    evaluation = evaluate_on(cross_fitted, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
     model = None if prepared.laws is None else prepared.laws.model
     runs = prepared.runs
     depth, is_observed = runs.depth[task.rows], runs.observed.is_observed[task.rows]
@@ -176,7 +176,7 @@ def report_contents(
 
 
 def _held_out(
-    policy: SavedPolicy, log: SalesLog, prepared: PreparedLog, seed: int, progress: Progress
+    policy: SavedPolicy, log: DecisionLog, prepared: PreparedLog, seed: int, progress: Progress
 ) -> tuple[Policy, str | None, str]:
     """Refit the policy on the folds of a comparison for evaluation, or keep it if that is not possible.
 
@@ -186,10 +186,10 @@ def _held_out(
     if learner is None:
         return policy, None, reason
     try:
-        judged, held_out = cross_fit(learner, prepared, seed, progress)
+        folds, held_out = folds_of(prepared, seed)
+        return fit_folds(learner, prepared.log, folds, progress), held_out, ""
     except LostSalesError as error:
         return policy, None, f"it cannot be fitted without some of the rows ({error})"
-    return judged, held_out, ""
 
 
 def _best_of(comparison: Comparison) -> str:

@@ -7,12 +7,12 @@ import numpy as np
 from lostsales.data.balance import is_off_balance, stock_after
 from lostsales.data.labels import spelled
 from lostsales.data.ledger import MOST_OFF_BALANCE
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.pipelines import arrival_texts
 from lostsales.data.sublogs import series_of, with_open_period
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, on_sale
-from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.policy_on_log import log_as_asked
 from lostsales.evaluation.report.open_period import next_features, next_period
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import SavedPolicy
@@ -64,7 +64,7 @@ class NextDecisions:
         return found | ({UNDECIDED: self.undecided} if self.undecided else {})
 
 
-def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | None) -> NextDecisions:
+def next_decisions(policy: SavedPolicy, log: DecisionLog, gains: AssortmentGain | None) -> NextDecisions:
     """Decisions of a policy after the last row of each product that is still sold."""
     products = log.products
     sold = on_sale(log, products)
@@ -93,7 +93,7 @@ def next_decisions(policy: SavedPolicy, log: SalesLog, gains: AssortmentGain | N
             NextDecision(
                 product=name,
                 period=spelled(opened.period[row]),
-                stock=float(np.asarray(opened.stock)[row]),
+                stock=float(opened.stock[row]),
                 price=float(decision.price[place]),
                 last_price=float(opened.price[row]),
                 order=float(decision.order[place]),

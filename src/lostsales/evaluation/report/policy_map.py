@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.data.labels import spelled
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.demand.censoring.runs import Runs
-from lostsales.evaluation.log_decisions import log_as_asked
+from lostsales.evaluation.policy_on_log import log_as_asked
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import Policy
 from lostsales.policy.view import ClosedPeriod, View
@@ -48,7 +48,7 @@ class PolicyMaps:
     maps: tuple[PolicyMap, ...]
 
 
-def draw_maps(policy: Policy, log: SalesLog, runs: Runs) -> PolicyMaps:
+def draw_maps(policy: Policy, log: DecisionLog, runs: Runs) -> PolicyMaps:
     """The policy's decisions on a grid; the history of each depth is that of its most typical row."""
     asked = log_as_asked(policy, log)
     names = [feature.name for feature in log.problem.features]
@@ -80,13 +80,13 @@ def even_steps(values: Floats) -> Floats:
     return np.asarray(grid[inside] if inside.any() else [low])
 
 
-def _panels(policy: Policy, log: SalesLog, runs: Runs, features: list[float]) -> tuple[DepthMap, ...]:
+def _panels(policy: Policy, log: DecisionLog, runs: Runs, features: list[float]) -> tuple[DepthMap, ...]:
     return tuple(_panel(policy, log, runs, depth, features) for depth in range(runs.max_depth + 1))
 
 
-def _panel(policy: Policy, log: SalesLog, runs: Runs, depth: int, features: list[float]) -> DepthMap:
+def _panel(policy: Policy, log: DecisionLog, runs: Runs, depth: int, features: list[float]) -> DepthMap:
     rows = np.flatnonzero(runs.depth == depth)
-    stocks, demands = even_steps(np.asarray(log.stock)[rows]), even_steps(runs.anchor_demand[rows])
+    stocks, demands = even_steps(log.stock[rows]), even_steps(runs.anchor_demand[rows])
     shape = len(stocks), len(demands)
     stock, demand = np.repeat(stocks, len(demands)), np.tile(demands, len(stocks))
     view = _view(log, runs, rows[typical(_history(log, runs, rows, depth))], depth, stock, demand, features)

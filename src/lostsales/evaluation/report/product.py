@@ -40,7 +40,7 @@ class ProductRange:
 
 
 def rows_of_product(recent: RecentRows, name: str) -> Ints:
-    """Its rows in the log, since the last hole; none where the log does not have it."""
+    """Rows of a product in the log, since the last hole; none where the log does not have it."""
     last = recent.newest.get(name)
     if last is None:
         return np.zeros(0, dtype=np.int64)
@@ -65,7 +65,7 @@ def product_trace(policy: SavedPolicy, recent: RecentRows, name: str) -> Trace |
             mean[rows], low[rows], high[rows] = _by_imputation(log, rows)
         else:
             mean[known], low[known], high[known] = _above(atoms, log.censoring_level[known])
-    return trace_of(log, rows, hidden, mean, low, high)
+    return trace_of(log.decisions("show"), rows, hidden, mean, low, high)
 
 
 def _above(atoms: Floats, level: Floats) -> tuple[Floats, Floats, Floats]:

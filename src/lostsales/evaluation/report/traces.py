@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from lostsales.data.confidence import margin
-from lostsales.data.log import SalesLog
+from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.sublogs import series_of
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.latents import complete_latents
@@ -38,7 +38,7 @@ class Trace:
     on_order: Floats | None = None  # units on the way when the period opens, None where orders take a period at most
 
     def last(self, periods: int) -> "Trace":
-        """Its last periods."""
+        """The last periods of the trace."""
         columns = {each.name: getattr(self, each.name) for each in fields(self)}
         whole = ("name",) if self.on_order is not None else ("name", "on_order")
         return Trace(**{name: each if name in whole else each[-periods:] for name, each in columns.items()})
@@ -74,7 +74,7 @@ def typical_series(log: SalesLog, hidden: Bools) -> Ints:
     return np.unique(by_share[places.astype(np.int64)])
 
 
-def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[Floats, Floats, Floats]:
+def hidden_demand(prepared: PreparedLog, chosen: Ints, part: DecisionLog) -> tuple[Floats, Floats, Floats]:
     """Mean and 90 % band of every censored demand of some series, given its series; NaN where demand is observed.
 
     By draws from the demand law. Where none can be learned, Beran's estimate and the band of that mean.
@@ -99,10 +99,8 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: SalesLog) -> tuple[
     return mean, low, high
 
 
-def trace_of(log: SalesLog, rows: Ints, hidden: Bools, expected: Floats, low: Floats, high: Floats) -> Trace:
+def trace_of(log: DecisionLog, rows: Ints, hidden: Bools, expected: Floats, low: Floats, high: Floats) -> Trace:
     """Rows of one series, with censored demands of the whole log, each (all rows,)."""
-    assert log.stock is not None
-    assert log.order is not None
     return Trace(
         name=str(log.names[log.series[rows[0]]]),
         period=log.period[rows],

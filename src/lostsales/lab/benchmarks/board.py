@@ -1,5 +1,6 @@
-"""Leaderboards, run part by part: each part is a file, so that an interrupted run resumes."""
+"""Leaderboards, run part by part: each part is a file, so that an interrupted run resumes; reading published data."""
 
+import csv
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -7,10 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
+from lostsales.data.confidence import standard_error
 from lostsales.data.journal import JournalFolder
 from lostsales.data.output_files import check_utf8
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.types import Floats
 
 Figures = dict[str, float | list[float]]  # what a part measured, by name
 
@@ -28,6 +31,14 @@ class BoardRow:
     published: float | None = None
     published_by: str = ""
 
+    @classmethod
+    def of(
+        cls, board: str, case: str, figure: str, values: Floats, published: float | None = None, by: str = ""
+    ) -> "BoardRow":
+        """The mean of a figure over instances, windows or logs, with its standard error."""
+        error = standard_error(values) if len(values) > 1 else None
+        return cls(board, case, figure, float(values.mean()), error, len(values), published, by)
+
     def as_dict(self) -> dict[str, Any]:
         """Values as a row of a table."""
         return asdict(self)
@@ -38,7 +49,7 @@ class Part(Protocol):
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         ...
 
     @property
@@ -102,6 +113,38 @@ def _measured(part: Part, name: str, journal: JournalFolder) -> Figures:
         raise LostSalesError(f"stopped at {part.key}; the same command goes on from there") from None
     journal.add(name, of | {"figures": figures})
     return figures
+
+
+def parquet_columns(
+    path: Path, columns: Sequence[str], where: str, order: str = "", optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Columns of a published table as arrays, in an order; one error says what is missing and where to get it."""
+    import duckdb
+
+    try:
+        with duckdb.connect() as connection:
+            table = connection.read_parquet(str(path))
+            if missing := [name for name in columns if name not in table.columns]:
+                raise LostSalesError(f"{path} has no column {', '.join(missing)}; {where}")
+            chosen = table.project(", ".join([*columns, *(name for name in optional if name in table.columns)]))
+            return dict((chosen.order(order) if order else chosen).fetchnumpy())
+    except duckdb.Error as error:
+        raise LostSalesError(f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def csv_rows(path: Path, columns: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Rows of a published CSV file, which must have some and these columns."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LostSalesError(f"{path} cannot be read: {error}") from None
+    if text.startswith("version https://git-lfs"):
+        raise LostSalesError(f"{path} is a pointer of git LFS and not the file itself: run `git lfs pull` there")
+    rows = list(csv.DictReader(text.splitlines()))
+    if not rows or any(name not in rows[0] for name in columns):
+        wanted = f" and the columns {', '.join(columns)}" if columns else ""
+        raise LostSalesError(f"{path} must have rows{wanted}")
+    return rows
 
 
 def fingerprint(*contents: bytes | str) -> str:

@@ -1,38 +1,35 @@
 """The boards by name, and where their data are."""
 
+from importlib import import_module
 from pathlib import Path
 
 from lostsales.errors import LostSalesError
 from lostsales.lab.benchmarks.board import Board
 
+# Module and class of each board, and the module whose WHERE says how to get its data; None: it needs none.
+BOARDS = {
+    "zipkin": ("zipkin", "Zipkin", None),
+    "inventorybench": ("inventorybench", "InventoryBench", "inventorybench_data"),
+    "vn2": ("vn2", "Vn2", "vn2_data"),
+    "freshretail": ("freshretail", "FreshRetail", "freshretail_days"),
+    "orange-juice": ("orange_juice", "OrangeJuice", "orange_juice"),
+}
+
 
 def open_board(name: str, data: Path | None) -> Board:
     """A board with its data, or one error that says where to get them."""
-    if name == "zipkin":
-        from lostsales.lab.benchmarks.zipkin import Zipkin
-
+    if name not in BOARDS:
+        raise LostSalesError(f"there is no benchmark {name!r}")
+    module, called, source = BOARDS[name]
+    board = getattr(import_module(f"{__package__}.{module}"), called)
+    found: Board
+    if source is None:
         if data is not None:
-            raise LostSalesError(f"zipkin needs no data, but {data} was given")
-        return Zipkin()
-    if name == "inventorybench":
-        from lostsales.lab.benchmarks.inventorybench import InventoryBench
-        from lostsales.lab.benchmarks.inventorybench_data import WHERE
-
-        return InventoryBench.read(_given(name, data, WHERE))
-    if name == "vn2":
-        from lostsales.lab.benchmarks.vn2 import Vn2
-        from lostsales.lab.benchmarks.vn2_data import WHERE as OF_VN2
-
-        return Vn2.read(_given(name, data, OF_VN2))
-    if name == "freshretail":
-        from lostsales.lab.benchmarks.freshretail import FreshRetail
-        from lostsales.lab.benchmarks.freshretail_days import WHERE as OF_FRESHRETAIL
-
-        return FreshRetail.read(_given(name, data, OF_FRESHRETAIL))
-    raise LostSalesError(f"there is no benchmark {name!r}")
-
-
-def _given(name: str, data: Path | None, where: str) -> Path:
+            raise LostSalesError(f"{name} needs no data, but {data} was given")
+        found = board()
+        return found
     if data is None:
+        where = import_module(f"{__package__}.{source}").WHERE
         raise LostSalesError(f"{name} needs its data, which may not be shipped: {where}")
-    return data
+    found = board.read(data)
+    return found

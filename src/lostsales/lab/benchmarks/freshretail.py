@@ -43,7 +43,7 @@ class CutRun:
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         return f"{self.cutting}-{self.seed}"
 
     @property
@@ -104,9 +104,8 @@ class FreshRetail:
                 }
                 for way in OURS:
                     ours = by_name[f"{figure}: {way}"]
-                    error = float(ours.std(ddof=1) / np.sqrt(len(ours)))
                     found += [
-                        BoardRow(name, way, words, float(ours.mean()), error, len(ours), value, f"{by} (measured here)")
+                        BoardRow.of(name, way, words, ours, value, f"{by} (measured here)")
                         for by, value in simple.items()
                     ]
         return found

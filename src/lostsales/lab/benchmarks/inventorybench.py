@@ -45,7 +45,7 @@ class BatchRun:
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         return f"{self.batch.kind}-{self.batch.lead}-{'sales' if self.sales_only else 'demand'}"
 
     @property
@@ -90,17 +90,15 @@ class InventoryBench:
             }
             for kind, lead in scores:
                 best = None if sales_only else BEST[kind, lead]
-                found.append(_row(board, f"{kind}, lead time {lead}", scores[kind, lead], best))
+                found.append(_scored(board, f"{kind}, lead time {lead}", scores[kind, lead], best))
             whole = set(scores) == {(kind, lead) for kind in KINDS for lead in LEADS}
             best = BEST_OVERALL if whole and not sales_only else None
-            found.append(_row(board, "all instances", np.concatenate(list(scores.values())), best))
+            found.append(_scored(board, "all instances", np.concatenate(list(scores.values())), best))
         return found
 
 
-def _row(board: str, case: str, scores: Floats, best: float | None) -> BoardRow:
-    error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else None
-    by = "" if best is None else "best published"
-    return BoardRow(board, case, "score", float(scores.mean()), error, len(scores), best, by)
+def _scored(board: str, case: str, scores: Floats, best: float | None) -> BoardRow:
+    return BoardRow.of(board, case, "score", scores, best, "" if best is None else "best published")
 
 
 def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT) -> Floats:

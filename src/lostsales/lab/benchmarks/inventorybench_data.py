@@ -1,6 +1,5 @@
 """The instances of InventoryBench: from its own folder, or from one table with a row an instance."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.errors import LogError, LostSalesError
+from lostsales.lab.benchmarks.board import csv_rows, parquet_columns
 from lostsales.types import Floats, Ints
 
 KINDS, LEADS = ("real", "synthetic"), ("0", "4", "stochastic")
@@ -99,18 +99,9 @@ def _check(found: _Instance) -> None:
 
 
 def _from_table(path: Path) -> list[_Instance]:
-    import duckdb
-
-    try:
-        with duckdb.connect() as connection:
-            found = connection.read_parquet(str(path))
-            if missing := [name for name in COLUMNS if name not in found.columns]:
-                raise LostSalesError(f"{path} has no column {', '.join(missing)}; {WHERE}")
-            names = ("instance", *COLUMNS) if "instance" in found.columns else COLUMNS
-            rows = found.project(", ".join(names)).fetchall()
-    except duckdb.Error as error:
-        raise LostSalesError(f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}") from None
-    return [_instance(path, at, dict(zip(names, row, strict=True))) for at, row in enumerate(rows)]
+    columns = parquet_columns(path, COLUMNS, WHERE, optional=("instance",))
+    rows = zip(*(np.ma.getdata(each) for each in columns.values()), strict=True)
+    return [_instance(path, at, dict(zip(columns, row, strict=True))) for at, row in enumerate(rows)]
 
 
 def _instance(path: Path, at: int, row: dict[str, Any]) -> _Instance:
@@ -138,7 +129,7 @@ def _from_folder(path: Path) -> list[_Instance]:
     found = []
     for test in tests:
         kind, lead = (part for part in test.relative_to(home).parts[:2])
-        after, before = _csv(test), _csv(test.with_name("train.csv"))
+        after, before = csv_rows(test), csv_rows(test.with_name("train.csv"))
         item = _item(test, after)
         try:
             found.append(
@@ -156,19 +147,6 @@ def _from_folder(path: Path) -> list[_Instance]:
         except (KeyError, TypeError, ValueError) as error:
             raise LogError(str(test.parent), (f"a column is missing or holds no number: {error}",)) from None
     return found
-
-
-def _csv(path: Path) -> list[dict[str, str]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LostSalesError(f"{path} cannot be read: {error}") from None
-    if text.startswith("version https://git-lfs"):
-        raise LostSalesError(f"{path} is a pointer of git LFS and not the file itself: run `git lfs pull` there")
-    rows = list(csv.DictReader(text.splitlines()))
-    if not rows:
-        raise LostSalesError(f"{path} has no rows")
-    return rows
 
 
 def _item(path: Path, rows: list[dict[str, str]]) -> str:

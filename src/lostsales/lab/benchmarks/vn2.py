@@ -22,8 +22,8 @@ from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
 from lostsales.types import Floats
 
-WEEKS, ORDERED = 8, 6
-COSTS = UnitCosts(lost=1.0, order=0.0, holding=0.2)
+WEEKS, ORDERED = 8, 6  # of the challenge, and those before which an order is placed
+COSTS = UnitCosts(lost=1.0, order=0.0, holding=0.2)  # of the challenge
 WINDOWS, APART = 12, 4  # windows over the last year, and weeks between them
 LEAST_HISTORY = 60  # weeks before a window
 WARM_UP = 10  # weeks in which the official rule brings stock and pipeline to where a window starts
@@ -78,7 +78,8 @@ class Vn2:
         firsts = [first for k in range(WINDOWS) if (first := weeks - WEEKS - APART * k) >= LEAST_HISTORY]
         found = [Window(self.data, first, f"from-{self.data.weeks[first]}") for first in sorted(firsts)]
         if self.data.played is not None:
-            found.append(Window(with_official_weeks(self.data), weeks, "official-weeks", self.data.start))
+            whole = with_official_weeks(self.data, self.data.played)
+            found.append(Window(whole, weeks, "official-weeks", self.data.start))
         return found
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
@@ -90,25 +91,21 @@ class Vn2:
             for name, ratio in zip([key for key in measured if key.startswith("from-")], ours / official, strict=True)
         ]
         if len(rolling):
-            error = float((ours / official).std(ddof=1) / np.sqrt(len(ours))) if len(ours) > 1 else None
-            whole = float(ours.sum() / official.sum())
-            case = "all windows"
-            found.append(BoardRow(found[0].board, case, found[0].figure, whole, error, len(ours)))
+            mean = BoardRow.of(found[0].board, "all windows", found[0].figure, ours / official)
+            found.append(replace(mean, ours=float(ours.sum() / official.sum())))
         if "official-weeks" in measured:
             costs = measured["official-weeks"]
-            winner = "winner"
-            for name, published, by in (("official", OFFICIAL_COST, "official rule"), ("ours", WINNING_COST, winner)):
+            for name, published, by in (("official", OFFICIAL_COST, "official rule"), ("ours", WINNING_COST, "winner")):
                 cost = float(np.asarray(costs[name]))
                 found.append(BoardRow("official weeks", name, "cost", cost, None, 1, published, by))
         return found
 
 
-def with_official_weeks(data: WeeklySales) -> WeeklySales:
+def with_official_weeks(data: WeeklySales, played: Floats) -> WeeklySales:
     """History and official weeks one after the other."""
-    assert data.played is not None
     weeks = np.r_[data.weeks, data.weeks[-1] + WEEK * np.arange(1, WEEKS + 1)]
-    in_stock = np.column_stack([data.in_stock, np.ones(data.played.shape, dtype=bool)])
-    return replace(data, sales=np.column_stack([data.sales, data.played]), in_stock=in_stock, weeks=weeks)
+    in_stock = np.column_stack([data.in_stock, np.ones(played.shape, dtype=bool)])
+    return replace(data, sales=np.column_stack([data.sales, played]), in_stock=in_stock, weeks=weeks)
 
 
 def play_weeks(data: WeeklySales, first: int, start: Floats, rule: Rule) -> float:

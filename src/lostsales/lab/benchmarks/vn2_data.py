@@ -1,12 +1,12 @@
 """The weekly sales of the VN2 challenge: from the publisher's files, or from one long table."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from lostsales.errors import LostSalesError
+from lostsales.lab.benchmarks.board import csv_rows, parquet_columns
 from lostsales.types import Array, Bools, Floats
 
 WEEK = np.timedelta64(7, "D")
@@ -47,16 +47,7 @@ def read_sales(path: Path) -> WeeklySales:
 
 
 def _from_table(path: Path) -> WeeklySales:
-    import duckdb
-
-    try:
-        with duckdb.connect() as connection:
-            table = connection.read_parquet(str(path))
-            if missing := [name for name in COLUMNS if name not in table.columns]:
-                raise LostSalesError(f"{path} has no column {', '.join(missing)}; {WHERE}")
-            rows = table.project(", ".join(COLUMNS)).order("store, product, week").fetchnumpy()
-    except duckdb.Error as error:
-        raise LostSalesError(f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}") from None
+    rows = parquet_columns(path, COLUMNS, WHERE, order="store, product, week")
     keys = np.stack([np.ma.getdata(rows["store"]).astype(str), np.ma.getdata(rows["product"]).astype(str)])
     weeks, count = np.unique(np.ma.getdata(rows["week"]).astype("datetime64[D]"), return_counts=True)
     series = len(np.unique(keys, axis=1).T)
@@ -78,7 +69,7 @@ def _from_folder(path: Path) -> WeeklySales:
     weeks = np.array(dates, dtype="datetime64[D]")
     start = played = None
     if state := sorted(path.glob("Week 0 - * - Initial State.csv")):
-        rows = _rows(state[0])
+        rows = csv_rows(state[0], KEYS)
         by_name = {
             tuple(row[key] for key in KEYS): [_number(state[0], row.get(name)) for name in STATE] for row in rows
         }
@@ -106,20 +97,10 @@ def _official_weeks(path: Path, names: list[tuple[str, ...]], last: np.datetime6
 
 def _wide(path: Path) -> tuple[list[tuple[str, ...]], list[str], Floats]:
     """Names of series, dates, and numbers (series, dates) of a file with a column a week."""
-    rows = _rows(path)
+    rows = csv_rows(path, KEYS)
     dates = [name for name in rows[0] if name not in KEYS]
     values = [[_number(path, row[date]) for date in dates] for row in rows]
     return [tuple(row[key] for key in KEYS) for row in rows], dates, np.array(values)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    try:
-        rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
-    except (OSError, UnicodeDecodeError) as error:
-        raise LostSalesError(f"{path} cannot be read: {error}") from None
-    if not rows or any(key not in rows[0] for key in KEYS):
-        raise LostSalesError(f"{path} must have rows and the columns {', '.join(KEYS)}")
-    return rows
 
 
 def _number(path: Path, text: str | None) -> float:

@@ -68,7 +68,7 @@ class Case:
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         return f"{self.law}-lead-{self.lead_time}-lost-{self.lost}"
 
     @property
@@ -170,7 +170,7 @@ class Zipkin:
                 costs, told = np.atleast_1d(measured[case.key][size]), size == "known"
                 for by, published in case.published().items():
                     if told or by == "optimum":
-                        found.append(_row(_of(size), case.name, "average cost", costs, published, by))
+                        found.append(BoardRow.of(_of(size), case.name, "average cost", costs, published, by))
         for size in ("known", *map(str, SIZES)):
             for law in LEAD_TIMES:
                 cases = [case for case in self.cases if case.law == law]
@@ -182,13 +182,8 @@ class Zipkin:
                 name, figure = f"{law.capitalize()}, {_of(size)}", "per cent above the optimum"
                 for by in [each for each in (BASE_STOCK, CAPPED) if each in cases[0].published()] or [""]:
                     rule = _published_above(cases, by) if by else None
-                    found.append(_row("mean of all cases", name, figure, above, rule, by))
+                    found.append(BoardRow.of("mean of all cases", name, figure, above, rule, by))
         return found
-
-
-def _row(board: str, case: str, figure: str, values: Floats, published: float | None, by: str) -> BoardRow:
-    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
-    return BoardRow(board, case, figure, float(values.mean()), error, len(values), published, by)
 
 
 def _of(size: str) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 
 from lostsales.data.economics import carried, order_cost, sales_profit
 from lostsales.data.problem import Problem
+from lostsales.lab.exact.value_iteration import Actions, Criterion, Program, Values, solve_program
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
@@ -14,6 +15,7 @@ from lostsales.types import Floats, Ints
 
 DISCOUNT = 0.99  # per day
 TAIL = 1e-9  # probability of a larger demand, which is left out
+PRECISION = 1e-6  # of a value, relative to the spread of the first week
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +59,20 @@ def _solve(shop: Assortment, product: int, relative: Floats) -> tuple[Floats, Fl
     sold = stocks[:, None] - left
     of_sold, of_lost, of_left = (np.einsum("wpd,sd->wps", pmf, each) for each in (sold, demands - sold, left))
     profit, ordering = sales_profit(price[:, None], of_sold, of_lost, of_left, costs), order_cost(stocks, costs)
-    value = np.zeros((WEEK + 1, len(stocks)))
-    chosen_price, level = np.empty((WEEK, len(stocks))), np.empty((WEEK, len(stocks)))
-    while True:
-        before = value[0].copy()
-        value[WEEK] = before
+
+    def week(value: Values) -> tuple[Values, Actions]:
+        """Values at the start of a week, and prices and levels of its days, from values at the next one."""
+        ahead, chosen = value[0], np.empty((2, WEEK, len(stocks)))
         for day in reversed(range(WEEK)):
-            ahead = value[day + 1][left]  # (stocks, demands)
-            by_price = profit[day] + DISCOUNT * np.einsum("pd,sd->ps", pmf[day], ahead)
+            by_price = profit[day] + DISCOUNT * np.einsum("pd,sd->ps", pmf[day], ahead[left])
             net = by_price.max(axis=0) - ordering
             best = _best_above(net, case)
-            value[day] = net[best] + ordering
-            chosen_price[day], level[day] = price[by_price.argmax(axis=0)[best]], stocks[best]
-        if np.ptp(value[0] - before) < 1e-4 * shop.usual_price[product]:
-            return chosen_price, level
+            ahead, chosen[:, day] = net[best] + ordering, (price[by_price.argmax(axis=0)[best]], stocks[best])
+        return (ahead,), tuple(chosen)
+
+    program = Program((np.zeros(len(stocks)),), week, precision=PRECISION)
+    chosen_price, level = solve_program(program, Criterion(DISCOUNT**WEEK)).actions[0]
+    return chosen_price, level
 
 
 def _best_above(net: Floats, case: int) -> Ints:

@@ -1,38 +1,50 @@
 """The exact belief filter through a run of stock-outs, and the greedy decision for a belief."""
 
+from typing import Protocol
+
 import numpy as np
 
 from lostsales.lab.exact.beliefs import conditioned, tail_moments
-from lostsales.lab.exact.finite_model import FiniteModel
 from lostsales.lab.exact.pi_star import SAFE, BeliefModel
 from lostsales.lab.exact.value_iteration import Values
-from lostsales.policy.view import View
-from lostsales.types import Array, Floats, Ints
+from lostsales.policy.view import Action, View
+from lostsales.types import Array, Bools, Floats, Ints
 
 
-def beliefs_of_runs(model: FiniteModel, view: View, rows: Ints) -> tuple[Floats, Ints]:
+class Filtered(Protocol):
+    """A model, as the filter needs it."""
+
+    def law(self, period: int) -> Floats:
+        """P(D_t = D | X_t, P_t, D_{t-1}) of a period, (f, p, d, D)."""
+        ...
+
+    def outcome(self, past: View, action: Action, after: View, rows: Ints) -> Ints:
+        """Facts that a closed period showed: feature state, price, and what `hidden` needs, (facts, rows)."""
+        ...
+
+    def hidden(self, outcome: Ints) -> Bools:
+        """True for the demands that a stock-out with these facts may have hidden, (rows, D)."""
+        ...
+
+
+def beliefs_of_runs(model: Filtered, view: View, rows: Ints) -> tuple[Floats, Ints]:
     """P(D_{t-1} = D | history block since the anchor) of series in a run: distinct beliefs, and the index of each row.
 
     Filtered from the anchor's demand: the law of demand, conditioned on demand above what was available (Appendix C).
     """
     depth = view.depth[rows]
-    certain = np.eye(model.shape[2])
+    demands = model.law(view.period).shape[3]
+    certain = np.eye(demands)
     beliefs, which = certain, np.zeros(len(rows), dtype=np.int64)
     for back in range(int(depth.max()), 0, -1):
         past, action = view.past[-back]
-        stock_tp1 = view.stock if back == 1 else view.past[1 - back].view.stock
         anchored = depth == back
-        which[anchored] = _position(past.last_sales[rows[anchored]], model.shape[2])
+        which[anchored] = np.clip(past.last_sales[rows[anchored]], 0, demands - 1).astype(np.int64)
         running = np.flatnonzero(depth >= back)
-        at = rows[running]
-        pair = model.pair_of[model.position(past.stock[at]), np.searchsorted(model.scenario.orders, action.order[at])]
-        price = np.searchsorted(model.scenario.prices, action.price[at])
-        cell = np.stack([which[running], model.state_of(past)[at], price, pair, model.position(stock_tp1[at])])
-        cells, of_cell = np.unique(cell, axis=1, return_inverse=True)
-        law = model.first_pmf if past.period == 0 else model.pmf
-        drawn = _predicted(law, beliefs[cells[0]], cells[1], cells[2])
-        stocked_out = model.censors.T[cells[3]] & (model.next_stock[cells[3]] == cells[4, :, None])
-        beliefs = np.concatenate([certain, conditioned(drawn, stocked_out)])
+        outcome = model.outcome(past, action, view if back == 1 else view.past[1 - back].view, rows[running])
+        cells, of_cell = np.unique(np.vstack([which[running], outcome]), axis=1, return_inverse=True)
+        drawn = _predicted(model.law(past.period), beliefs[cells[0]], cells[1], cells[2])
+        beliefs = np.concatenate([certain, conditioned(drawn, model.hidden(cells[1:]))])
         which[running] = len(certain) + of_cell.reshape(-1)
     return beliefs, which
 
@@ -86,7 +98,3 @@ def decide_on_belief(
         value = np.moveaxis(np.where(allowed, value, -np.inf), 0, 1).reshape(len(rows), -1)
         action[rows] = np.argmax(value, axis=1)
     return action
-
-
-def _position(demand: Floats, demands: int) -> Ints:
-    return np.minimum(demand, demands - 1).astype(np.int64)

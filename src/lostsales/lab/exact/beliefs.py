@@ -89,3 +89,15 @@ def conditioned(law: Floats, possible: Bools) -> Floats:
     total = rest.sum(axis=-1, keepdims=True)
     least = np.arange(law.shape[-1]) == np.argmax(possible, axis=-1)[..., None]
     return np.where(total > 0, rest / np.where(total > 0, total, 1.0), least)
+
+
+def widest_belief(pmf: Floats, periods: int) -> float:
+    """Standard deviation of the belief that an observed demand reaches over the longest run; `pmf` is (f, p, d, D)."""
+    demands = pmf.shape[3]
+    law = np.eye(demands)[demands // 2]
+    demand = np.arange(demands)
+    for _ in range(periods):
+        law = np.einsum("d,fpdD->fpD", law, pmf).reshape(-1, len(law))
+        spread = np.sqrt(np.maximum(law @ demand**2 - (law @ demand) ** 2, 0.0))
+        law = law[np.argmax(spread)]
+    return max(float(spread.max()), 0.5)

@@ -10,10 +10,10 @@ from pydantic import Field
 from lostsales.data.economics import closing_stock, order_cost, sales_profit, units_available
 from lostsales.errors import SettingError
 from lostsales.lab.exact.chains import Chain, feature_chain, refuse_large
-from lostsales.lab.exact.pmf import demand_pmf, opening_pmf
-from lostsales.policy.view import View
+from lostsales.lab.exact.pmf import demand_pmf, opening_pmf, opening_stocks, scenario_laws
+from lostsales.policy.view import Action, View
 from lostsales.simulation.demand_laws import Geometric, Poisson
-from lostsales.simulation.scenario import NormalStart, Scenario, UniformStart
+from lostsales.simulation.scenario import NormalStart, Scenario
 from lostsales.types import Array, Bools, Floats, Ints
 
 TAIL = 1e-6  # demand of a smaller probability does not extend its range
@@ -71,13 +71,7 @@ class FiniteModel:
         n_pairs = len(stocks) * len(scenario.orders) if scenario.arrival == "after" else len(stocks)
         refuse_large(scenario, len(scenario.prices) * largest * max(chain.states * largest, n_pairs))
         demands = np.arange(largest + 1)
-        law, price = scenario.demand_law, np.array(scenario.prices)
-        lags = law.lag_term(demands.astype(np.float64))
-        pmf = demand_pmf(law, lags, price[:, None], effect[:, None, None], int(demands[-1]))
-        first_pmf = pmf
-        if scenario.start.lag_term is not None:
-            lags = np.full(len(demands), scenario.start.lag_term)
-            first_pmf = demand_pmf(law, lags, price[:, None], effect[:, None, None], int(demands[-1]))
+        pmf, first_pmf = scenario_laws(scenario, effect, largest)
         order = np.array(scenario.orders, dtype=np.int64)
         pairs, pair_of, allowed = _supply_pairs(scenario, stocks, order)
         available, arriving = pairs.T
@@ -94,7 +88,9 @@ class FiniteModel:
             profit=_profit(scenario, available, demands[:, None]),
             truncated_profit=_profit(scenario, available, np.minimum(demands[:, None], available)),
             order_cost=order_cost(order.astype(np.float64), scenario.unit_costs),
-            opening=_opening(scenario, chain, len(stocks), len(demands)),
+            opening=chain.open[:, None, None]
+            * opening_stocks(scenario, len(stocks))[:, None]
+            * opening_pmf(scenario.start.last_demand, largest),
         )
 
     @property
@@ -139,6 +135,22 @@ class FiniteModel:
         """The feature state of every series."""
         return self.chain.nearest(view.features) if view.features else np.zeros(len(view.stock), dtype=np.int64)
 
+    def law(self, period: int) -> Floats:
+        """P(D_t = D | X_t, P_t, D_{t-1}) of a period, (f, p, d, D)."""
+        return self.first_pmf if period == 0 else self.pmf
+
+    def outcome(self, past: View, action: Action, after: View, rows: Ints) -> Ints:
+        """Feature state, price, supply pair and next stock of a closed period, (4, rows)."""
+        order = np.searchsorted(self.scenario.orders, action.order[rows])
+        pair = self.pair_of[self.position(past.stock[rows]), order]
+        price = np.searchsorted(self.scenario.prices, action.price[rows])
+        return np.stack([self.state_of(past)[rows], price, pair, self.position(after.stock[rows])])
+
+    def hidden(self, outcome: Ints) -> Bools:
+        """True for the demands that a stock-out with these facts may have hidden, (rows, D)."""
+        _, _, pair, stock_tp1 = outcome
+        return np.asarray(self.censors.T[pair] & (self.next_stock[pair] == stock_tp1[:, None]))
+
     def position(self, stock: Floats) -> Ints:
         """Stock as a position, clipped to the range."""
         return np.minimum(stock, self.shape[1] - 1).astype(np.int64)
@@ -177,9 +189,7 @@ def _most_stock(scenario: Scenario, grid: Resolution) -> int:
     """The capacity; else the opening stock and a few largest orders, beyond which no order is allowed."""
     if scenario.capacity is not None:
         return int(scenario.capacity)
-    stock = scenario.start.stock
-    opening = stock.high if isinstance(stock, UniformStart) else int(stock)
-    return opening + int(np.ceil(grid.orders_deep * scenario.orders[-1]))
+    return int(scenario.start.highest_stock) + int(np.ceil(grid.orders_deep * scenario.orders[-1]))
 
 
 def most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
@@ -233,12 +243,3 @@ def _profit(scenario: Scenario, available: Ints, demand: Ints) -> Floats:
     sales = np.minimum(available, demand).astype(np.float64)
     price = np.array(scenario.prices)[:, None, None]
     return sales_profit(price, sales, demand - sales, available - sales, scenario.unit_costs)
-
-
-def _opening(scenario: Scenario, chain: Chain, stocks: int, demands: int) -> Floats:
-    stock = scenario.start.stock
-    low, high = (stock.low, stock.high) if isinstance(stock, UniformStart) else (int(stock), int(stock))
-    positions = np.arange(stocks)
-    uniform = ((positions >= low) & (positions <= high)) / (high - low + 1)
-    lag = opening_pmf(scenario.start.last_demand, demands - 1)
-    return chain.open[:, None, None] * uniform[:, None] * lag

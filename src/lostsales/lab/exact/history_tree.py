@@ -2,19 +2,95 @@
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from lostsales.data.economics import truncates
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.lab.exact.finite_model import FiniteModel
-from lostsales.lab.exact.history_branches import Block, Branch, Expansion
-from lostsales.lab.exact.value_iteration import Actions, Criterion, Values, solve_backups
-from lostsales.types import Bools, Floats, Ints
+from lostsales.lab.exact.value_iteration import Actions, Criterion, Program, ProgramSolution, Values, solve_program
+from lostsales.types import Array, Bools, Floats, Ints
 
 LIMIT = 20_000  # most decisions (history, feature state, action) that are enumerated
 CERTAIN = 1e-9  # a probability below this counts as 0
+
+
+class Block(NamedTuple):
+    """A history block H'_{(t-i):t} (Section 3.2) without the features: depth, stock, and the belief about demand."""
+
+    depth: int
+    stock: int
+    belief: Array  # of the censored demand, in the form of the expansion
+
+
+class StockOut(NamedTuple):
+    """A stock-out: the block that follows, and its probability for every next feature state."""
+
+    block: Block
+    key: Hashable  # equal for equal blocks
+    chance: Floats  # (f,)
+
+
+class Branch(NamedTuple):
+    """Outcomes of a decision."""
+
+    profit: float  # expected
+    observed: Ints  # (outcomes,) positions stock * demands + demand of uncensored outcomes
+    chance: Floats  # (outcomes, f)
+    stockouts: list[StockOut]
+
+    @property
+    def risk(self) -> float:
+        """Probability of a stock-out."""
+        return float(sum(each.chance.sum() for each in self.stockouts))
+
+
+class Expansion(Protocol):
+    """Computes branches: by exact probabilities, or by draws from the simulator."""
+
+    def certain(self, stock: int, demand: int) -> Block:
+        """The block of an observed demand."""
+        ...
+
+    def expand(self, block: Block, feature: int, price: int, order: int) -> Branch:
+        """The branch of a decision."""
+        ...
+
+
+@dataclass(frozen=True)
+class ExactExpansion:
+    """Beliefs as probability vectors over the demands of the model."""
+
+    model: FiniteModel
+
+    def certain(self, stock: int, demand: int) -> Block:
+        """A point mass."""
+        return Block(0, stock, np.eye(self.model.shape[2])[demand])
+
+    def expand(self, block: Block, feature: int, price: int, order: int) -> Branch:
+        """Sum over demand; a stock-out reveals only what was available and the next stock."""
+        model = self.model
+        pair = model.pair_of[block.stock, order]
+        law = block.belief @ model.pmf[feature, price]
+        move = model.chain.move[price, feature]
+        truncated = truncates(block.depth, model.scenario.flow)
+        profit = (model.truncated_profit if truncated else model.profit)[price, :, pair]
+        censored = model.censors[:, pair]
+        demand = np.minimum(np.arange(len(law)), model.available[pair] if truncated else len(law))
+        is_observed = (law > 0) & (truncated | ~censored)
+        observed = model.next_stock[pair, demand[is_observed]] * model.shape[2] + demand[is_observed]
+        stockouts = []
+        for stock in np.unique(model.next_stock[pair, censored & (law > 0)] if not truncated else []):
+            rest = np.where(censored & (model.next_stock[pair] == stock), law, 0.0)
+            chance = rest.sum()
+            after = Block(block.depth + 1, int(stock), rest / chance)
+            key = (after.depth, after.stock, (np.round(after.belief, 12) + 0.0).tobytes())
+            stockouts.append(StockOut(after, key, chance * move))
+        gain = float(law @ profit - model.order_cost[order])
+        return Branch(gain, observed, law[is_observed, None] * move, stockouts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +217,7 @@ def _without_dead_ends(tree: HistoryTree, model: FiniteModel) -> HistoryTree:
     return replace(tree, allowed=allowed)
 
 
-def solve_histories(
-    tree: HistoryTree, criterion: Criterion, progress: Progress | None = None
-) -> tuple[list[Values], list[Actions]]:
-    """Values and actions, each one (block, f), of every period of the horizon, or one stationary pair."""
-    zero = (np.zeros(tree.allowed.shape[:2]),)
-    return solve_backups(lambda value_tp1: tree.backup(value_tp1, criterion.discount), zero, criterion, progress)
+def solve_histories(tree: HistoryTree, criterion: Criterion, progress: Progress | None = None) -> ProgramSolution:
+    """Value and actions, each one (block, f)."""
+    program = Program((np.zeros(tree.allowed.shape[:2]),), lambda value_tp1: tree.backup(value_tp1, criterion.discount))
+    return solve_program(program, criterion, progress)

@@ -5,7 +5,7 @@ import numpy as np
 from lostsales.data.economics import truncates
 from lostsales.data.progress import Progress
 from lostsales.lab.exact.finite_model import FiniteModel
-from lostsales.lab.exact.value_iteration import Actions, Criterion, Values, solve_backups
+from lostsales.lab.exact.value_iteration import Actions, Criterion, Program, ProgramSolution, Values, solve_program
 from lostsales.types import Floats
 
 
@@ -47,14 +47,9 @@ def after_truncation(model: FiniteModel, value_tp1: Floats) -> Floats:
     return model.expected(value_tp1)[:, :, demand, model.next_stock[np.arange(len(model.available)), demand]]
 
 
-def solve_oracle(
-    model: FiniteModel, criterion: Criterion, progress: Progress | None = None
-) -> tuple[list[Values], list[Actions]]:
-    """Values and actions of every period of the horizon, or one stationary pair."""
+def solve_oracle(model: FiniteModel, criterion: Criterion, progress: Progress | None = None) -> ProgramSolution:
+    """Value and actions, each (f, d, y) by depth."""
     states = (model.shape[0], model.shape[2], model.shape[1])
     zero = tuple(np.zeros(states) for _ in range(1 + (model.scenario.longest_run or 0)))
-
-    def backup(value_tp1: Values) -> tuple[Values, Actions]:
-        return oracle_backup(model, value_tp1, criterion.discount)
-
-    return solve_backups(backup, zero, criterion, progress)
+    program = Program(zero, lambda value_tp1: oracle_backup(model, value_tp1, criterion.discount))
+    return solve_program(program, criterion, progress)

@@ -8,11 +8,11 @@ from scipy.sparse import csr_array
 
 from lostsales.data.economics import truncates
 from lostsales.data.progress import Progress
-from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments
+from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments, widest_belief
 from lostsales.lab.exact.chains import refuse_large
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
 from lostsales.lab.exact.oracle import after_observed, after_truncation
-from lostsales.lab.exact.value_iteration import Actions, Criterion, Values, solve_backups
+from lostsales.lab.exact.value_iteration import Actions, Criterion, Program, ProgramSolution, Values, solve_program
 from lostsales.types import Bools, Floats, Ints
 
 MOST_SWEEPS = 20  # over the largest law of demand, to find how wide beliefs become
@@ -174,28 +174,10 @@ class BeliefModel:
         return np.asarray(risk <= np.where(least <= SAFE, SAFE, least))
 
 
-def widest_belief(pmf: Floats, periods: int) -> float:
-    """Standard deviation of the belief that an observed demand reaches over the longest run; `pmf` is (f, p, d, D)."""
-    demands = pmf.shape[3]
-    law = np.eye(demands)[demands // 2]
-    demand = np.arange(demands)
-    for _ in range(periods):
-        law = np.einsum("d,fpdD->fpD", law, pmf).reshape(-1, len(law))
-        spread = np.sqrt(np.maximum(law @ demand**2 - (law @ demand) ** 2, 0.0))
-        law = law[np.argmax(spread)]
-    return max(float(spread.max()), 0.5)
-
-
-def solve_pi_star(
-    belief_model: BeliefModel, criterion: Criterion, progress: Progress | None = None
-) -> tuple[list[Values], list[Actions]]:
-    """Values and actions of every period of the horizon, or one stationary pair."""
+def solve_pi_star(belief_model: BeliefModel, criterion: Criterion, progress: Progress | None = None) -> ProgramSolution:
+    """Value and actions by layer, and the value after every period, on which decisions rest."""
     features, stocks, demands = belief_model.model.shape
-    zero = [np.zeros((features, demands, stocks))]
-    zero += [
-        np.zeros((features, len(belief_model.beliefs.pmf), len(belief_model.stocks)))
-        for _ in range(belief_model.layers)
-    ]
-    return solve_backups(
-        lambda value_tp1: belief_model.backup(value_tp1, criterion.discount), tuple(zero), criterion, progress
-    )
+    hidden = features, len(belief_model.beliefs.pmf), len(belief_model.stocks)
+    zero = np.zeros((features, demands, stocks)), *(np.zeros(hidden) for _ in range(belief_model.layers))
+    program = Program(zero, lambda value_tp1: belief_model.backup(value_tp1, criterion.discount), keeps_values=True)
+    return solve_program(program, criterion, progress)

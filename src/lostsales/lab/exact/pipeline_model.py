@@ -9,17 +9,16 @@ import numpy as np
 from lostsales.data.economics import StockFlow, advanced, order_cost, order_room, sales_profit
 from lostsales.data.supply import Supply
 from lostsales.errors import SettingError
-from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments
+from lostsales.lab.exact.beliefs import BeliefGrid, tail_moments, widest_belief
 from lostsales.lab.exact.chains import Chain, feature_chain, refuse_large
 from lostsales.lab.exact.finite_model import COUNT_TAIL, Resolution, most_demand, refuse_fractions
-from lostsales.lab.exact.pi_star import widest_belief
 from lostsales.lab.exact.pipeline_loops import Tables
-from lostsales.lab.exact.pmf import demand_pmf, opening_pmf
+from lostsales.lab.exact.pmf import demand_pmf, opening_pmf, opening_stocks, scenario_laws
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.deliveries import waiting_times
-from lostsales.policy.view import View
+from lostsales.policy.view import Action, View
 from lostsales.simulation.demand_laws import Geometric, Poisson
-from lostsales.simulation.scenario import Scenario, UniformStart
+from lostsales.simulation.scenario import Scenario
 from lostsales.types import Bools, Floats, Ints
 
 MOST_STATES = 5_000_000  # bounds memory and time
@@ -59,13 +58,8 @@ class PipelineModel:
         effect = _effect(scenario, chain)
         demands = most_demand(scenario, effect, most_stock) + 1
         refuse_large(scenario, len(scenario.prices) * chain.states * demands**2)
-        lags, price = scenario.demand_law.lag_term(np.arange(demands, dtype=np.float64)), np.array(scenario.prices)
-        axes = price[:, None], effect[:, None, None]
-        pmf = demand_pmf(scenario.demand_law, lags, *axes, demands - 1)
-        start = scenario.start
-        first = np.full(demands, start.lag_term) if start.lag_term is not None else lags
-        first_pmf = demand_pmf(scenario.demand_law, first, *axes, demands - 1)
-        lag = opening_pmf(start.last_demand, demands - 1)
+        pmf, first_pmf = scenario_laws(scenario, effect, demands - 1)
+        lag = opening_pmf(scenario.start.last_demand, demands - 1)
         if (pmf == pmf[:, :, :1]).all() and (first_pmf == first_pmf[:, :, :1]).all():
             pmf, first_pmf, lag = pmf[:, :, :1], first_pmf[:, :, :1], np.ones(1)
         beliefs = None
@@ -84,10 +78,6 @@ class PipelineModel:
                 "time, or take fewer orders, a lower capacity or fewer feature states"
             )
         pipeline = _pipelines(order, scenario.pipeline_length)
-        stock = start.stock
-        low, high = (stock.low, stock.high) if isinstance(stock, UniformStart) else (int(stock), int(stock))
-        stocks = np.arange(most_stock + 1)
-        uniform = ((stocks >= low) & (stocks <= high)) / (high - low + 1)
         return cls(
             scenario=scenario,
             chain=chain,
@@ -95,8 +85,8 @@ class PipelineModel:
             first_pmf=np.ascontiguousarray(first_pmf),
             order=order,
             most_stock=most_stock,
-            limit=_limits(scenario, chain, stocks, pipeline, bounds, most_stock),
-            opening=chain.open[:, None, None] * lag[:, None] * uniform,
+            limit=_limits(scenario, chain, pipeline, bounds, most_stock),
+            opening=chain.open[:, None, None] * lag[:, None] * opening_stocks(scenario, most_stock + 1),
             opening_pipeline=_opening_pipeline(scenario, order),
             beliefs=beliefs,
         )
@@ -165,6 +155,19 @@ class PipelineModel:
             pipeline = pipeline * len(self.order) + np.minimum(np.searchsorted(self.order, units), len(self.order) - 1)
         return at, stock, pipeline
 
+    def law(self, period: int) -> Floats:
+        """P(D_t = D | X_t, P_t, D_{t-1}) of a period, (f, p, d, D)."""
+        return (self.first_pmf if period == 0 else self.pmf)[:, :, self.point]
+
+    def outcome(self, past: View, action: Action, after: View, rows: Ints) -> Ints:
+        """Feature state, price and sales of a closed period, (3, rows)."""
+        price = np.searchsorted(self.scenario.prices, action.price[rows])
+        return np.stack([self.state_of(past)[0][rows], price, after.last_sales[rows].astype(np.int64)])
+
+    def hidden(self, outcome: Ints) -> Bools:
+        """True for the demands that a stock-out with these facts may have hidden, (rows, D)."""
+        return np.asarray(np.arange(self.pmf.shape[3]) > outcome[2][:, None])
+
     @cached_property
     def actions(self) -> tuple[Floats, Floats]:
         """Price and order of every action."""
@@ -220,8 +223,7 @@ def _with_order_days(chain: Chain, supply: Supply) -> Chain:
     cycle = supply.order_cycle
     if cycle is None:
         return chain
-    length, phase = len(cycle), supply.order_phase(np.zeros(1, dtype=np.int64))
-    assert phase is not None  # as there is a cycle
+    length, phase = len(cycle), np.asarray(supply.order_phase(np.zeros(1, dtype=np.int64)))
     move = np.repeat(np.roll(np.eye(length), 1, axis=1)[None], len(chain.move), axis=0)
     return chain.joined(Chain((np.arange(length, dtype=np.float64),), move, np.eye(length)[int(phase[0])]))
 
@@ -278,11 +280,9 @@ def _pipelines(order: Ints, length: int) -> Ints:
     return np.array(list(product(order, repeat=length)), dtype=np.int64).reshape(len(order) ** length, length)
 
 
-def _limits(
-    scenario: Scenario, chain: Chain, stocks: Ints, pipeline: Ints, bounds: Ints | None, most_stock: int
-) -> Floats:
+def _limits(scenario: Scenario, chain: Chain, pipeline: Ints, bounds: Ints | None, most_stock: int) -> Floats:
     """The most that may be ordered, (f, y, s)."""
-    stock, on_order = np.broadcast_arrays(stocks[:, None], pipeline.sum(axis=1))
+    stock, on_order = np.broadcast_arrays(np.arange(most_stock + 1)[:, None], pipeline.sum(axis=1))
     position, flow = stock + on_order, scenario.flow
     # Without a capacity, orders keep within the stocks of the model.
     flow = flow._replace(capacity=float(most_stock), forbids=flow.forbids or scenario.capacity is None)

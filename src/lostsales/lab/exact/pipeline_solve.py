@@ -1,7 +1,6 @@
-"""Modified policy iteration over stock and pipeline: average and discounted profit, and finite horizons."""
+"""The dynamic program over stock and pipeline: average and discounted profit, and finite horizons."""
 
 from dataclasses import dataclass
-from math import ceil, log
 
 import numpy as np
 
@@ -10,12 +9,10 @@ from lostsales.data.progress import Progress
 from lostsales.lab.exact.chains import refuse_large
 from lostsales.lab.exact.pipeline_loops import Tables, evaluate, improve
 from lostsales.lab.exact.pipeline_model import PipelineModel
-from lostsales.lab.exact.value_iteration import Criterion
+from lostsales.lab.exact.value_iteration import Actions, Criterion, Program, Values, average_of, solve_program
 from lostsales.types import Array, Floats
 
-PRECISION = 1e-7  # of a profit a period, relative to the largest change of the first sweep
-SWEEPS = 30  # of evaluation between two improvements
-DAMPING = 0.9  # of sweeps for the average: without it values of a cycle would not settle
+PRECISION = 1e-7  # of a profit a period: tables are large, and published costs have two decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,26 +27,32 @@ class _Sweeps:
     """Sweeps over all depths; depth is part of the state only where runs are truncated."""
 
     def __init__(self, model: PipelineModel, discount: float) -> None:
-        depths = 1 + (model.scenario.longest_run or 0)
         self.model, self.discount = model, discount
-        self.tables = [model.tables(truncates=bool(truncates(depth, model.flow))) for depth in range(depths)]
-        self.shape = depths, *model.shape
+        self.depths = 1 + (model.scenario.longest_run or 0)
+        self.tables = [model.tables(truncates=bool(truncates(depth, model.flow))) for depth in range(self.depths)]
 
-    def improved(self, value: Floats) -> tuple[Floats, Array]:
-        """The values and actions that are best one period ahead of `value`, (depths, f, d, y, s)."""
-        better, action = np.empty(self.shape), np.empty(self.shape, dtype=np.uint16)
+    @property
+    def program(self) -> Program:
+        """The program of modified policy iteration."""
+        zero = tuple(np.zeros(self.model.shape) for _ in range(self.depths))
+        return Program(zero, self.improved, self.evaluated, PRECISION)
+
+    def improved(self, value: Values) -> tuple[Values, Actions]:
+        """The values and actions that are best one period ahead of `value`, each (f, d, y, s) by depth."""
+        shape = self.model.shape
+        better, action = np.empty((self.depths, *shape)), np.empty((self.depths, *shape), dtype=np.uint16)
         for depth, (tables, shallow, deeper) in enumerate(self._each(value)):
             improve(tables, shallow, deeper, self.discount, better[depth], action[depth])
-        return better, action
+        return tuple(better), tuple(action)
 
-    def evaluated(self, value: Floats, action: Array) -> Floats:
+    def evaluated(self, value: Values, action: Actions) -> Values:
         """The values of given actions one period ahead of `value`."""
-        new = np.empty(self.shape)
+        new = np.empty((self.depths, *self.model.shape))
         for depth, (tables, shallow, deeper) in enumerate(self._each(value)):
             evaluate(tables, shallow, deeper, self.discount, action[depth], new[depth])
-        return new
+        return tuple(new)
 
-    def _each(self, value: Floats) -> list[tuple[Tables, Floats, Floats]]:
+    def _each(self, value: Values) -> list[tuple[Tables, Floats, Floats]]:
         moved = [self.model.moved(each) for each in value]
         last = len(moved) - 1
         return [(tables, moved[0], moved[min(depth + 1, last)]) for depth, tables in enumerate(self.tables)]
@@ -61,84 +64,38 @@ def solve_pipeline(
     """Optimal actions of a scenario whose orders take time."""
     sweeps = _Sweeps(model, criterion.discount)
     if criterion.horizon is not None:
-        refuse_large(model.scenario, criterion.horizon * float(np.prod(sweeps.shape)))
-        actions, after = _backward(sweeps, criterion.horizon, progress)
-    else:
-        gain, after, action = stationary(sweeps, criterion.is_average, progress)
-        actions = [action]
-        if criterion.is_average:
-            return PipelineSolution(np.array(actions), gain)
-    return _opened(sweeps, actions, after, first_row)
-
-
-def _backward(sweeps: _Sweeps, horizon: int, progress: Progress | None) -> tuple[list[Array], Floats]:
-    """The actions of every period, and the value after the first one."""
-    value, after, actions = np.zeros(sweeps.shape), np.zeros(sweeps.shape), []
-    for done in range(horizon):
-        after = value
-        value, action = sweeps.improved(value)
-        actions.append(action)
-        if progress:
-            progress(done + 1, horizon)
-    return actions[::-1], after
-
-
-def stationary(sweeps: _Sweeps, average: bool, progress: Progress | None = None) -> tuple[float, Floats, Array]:
-    """The average profit (0 unless asked for), the value of every state and the optimal actions.
-
-    The optimal average lies between the least and the largest change of a sweep of improvement (Odoni, 1969); of a
-    discounted value, MacQueen's bounds say how far it is from the fixed point.
-    """
-    value, at_first, done = np.zeros(sweeps.shape), 0.0, 0
-    lift = 1.0 if average else sweeps.discount / (1 - sweeps.discount)
-    while True:
-        better, action = sweeps.improved(value)
-        low, high = float((better - value).min()), float((better - value).max())
-        spread = lift * (high - low)
-        at_first, done = at_first or spread, done + 1
-        if spread <= PRECISION * max(at_first, 1e-9):
-            return (low + high) / 2 if average else 0.0, better if average else better + lift * (low + high) / 2, action
-        if progress:
-            decades = max(log(at_first / spread) / done, 1e-3)
-            progress(done, done + ceil(log(spread / (PRECISION * at_first)) / decades))
-        value = better if average else better + lift * (low + high) / 2
-        for _ in range(SWEEPS):
-            new = sweeps.evaluated(value, action)
-            value = value + DAMPING * (new - value) if average else new
-        if average:
-            value -= value.flat[0]
+        refuse_large(model.scenario, criterion.horizon * sweeps.depths * float(np.prod(model.shape)))
+    found = solve_program(sweeps.program, criterion, progress)
+    if criterion.is_average:
+        return PipelineSolution(np.array(found.actions), found.average)
+    return _opened(sweeps, found.actions, found.following[0], first_row)
 
 
 def average_profit(model: PipelineModel, action: Array) -> float:
-    """The average profit a period of given actions (depths, f, d, y, s), from any state."""
+    """Average profit a period of given actions (depths, f, d, y, s), from any state."""
     sweeps = _Sweeps(model, 1.0)
-    value = np.zeros(sweeps.shape)
-    at_first = 0.0
-    while True:
-        change = sweeps.evaluated(value, action) - value
-        low, high = float(change.min()), float(change.max())
-        at_first = at_first or high - low
-        if high - low <= PRECISION * max(at_first, 1e-9):
-            return (low + high) / 2
-        value += DAMPING * change
-        value -= value.flat[0]
+    return average_of(sweeps.evaluated, sweeps.program.zero, tuple(action), PRECISION)
 
 
-def _opened(sweeps: _Sweeps, actions: list[Array], after: Floats, first_row: bool) -> PipelineSolution:
+def _opened(sweeps: _Sweeps, actions: list[Actions], after: Values, first_row: bool) -> PipelineSolution:
     """The value of the opening, whose first period may be off the law of demand, and the actions with it."""
-    model, scenario = sweeps.model, sweeps.model.scenario
-    opening = sweeps.model.opening
-    if scenario.start.lag_term is None:
-        tables = sweeps.tables[0]
-    else:
+    model, tables = sweeps.model, sweeps.tables[0]
+    is_off = model.scenario.start.lag_term is not None
+    if is_off:
         tables = model.tables(truncates=bool(truncates(0, model.flow)), first=True)
     moved = [model.moved(each) for each in after]
-    shallow, deeper = moved[0], moved[min(1, len(moved) - 1)]
+    ahead = moved[0], moved[min(1, len(moved) - 1)], sweeps.discount
     value, action = np.empty(model.shape), np.empty(model.shape, dtype=np.uint16)
-    if first_row and scenario.start.lag_term is not None:
-        improve(tables, shallow, deeper, sweeps.discount, value, action)
-        first = actions[0].copy()
-        first[0] = action
-        actions = [first, *(actions[1:] if len(actions) > 1 else actions)]
-    evaluate(tables, shallow, deeper, sweeps.discount, actions[0][0], value)
-    return PipelineSolution(np.array(actions), float((opening * value[..., model.opening_pipeline]).sum()))
+    if first_row and is_off:
+        improve(tables, *ahead, value, action)
+        actions = with_first(actions, action)
+    evaluate(tables, *ahead, actions[0][0], value)
+    return PipelineSolution(np.array(actions), float((model.opening * value[..., model.opening_pipeline]).sum()))
+
+
+def with_first(actions: list[Actions], first: Array | None) -> list[Actions]:
+    """Tables by period, with separate actions of the first period at depth 0 where it has them."""
+    if first is None:
+        return actions
+    rest = actions[1:] if len(actions) > 1 else actions
+    return [(first, *actions[0][1:]), *rest]

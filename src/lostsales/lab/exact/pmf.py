@@ -5,7 +5,7 @@ from scipy.special import ndtr
 
 from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating, ScenarioLaw
 from lostsales.simulation.processes import DemandNoise
-from lostsales.simulation.scenario import NormalStart
+from lostsales.simulation.scenario import NormalStart, Scenario, UniformStart
 from lostsales.types import Floats
 
 
@@ -79,3 +79,21 @@ def opening_pmf(start: float | NormalStart, maximum: int) -> Floats:
         return np.diff(at_most, prepend=0.0, append=1.0)
     value = start.mean if isinstance(start, NormalStart) else start
     return np.asarray(np.arange(maximum + 1) == np.clip(np.rint(value), 0, maximum), dtype=np.float64)
+
+
+def scenario_laws(scenario: Scenario, effect: Floats, maximum: int) -> tuple[Floats, Floats]:
+    """P(D_t = D | X_t, P_t, D_{t-1}), (f, p, d, D), and the same in the first period, for effects (f,) of features."""
+    law, price = scenario.demand_law, np.array(scenario.prices)
+    lags = law.lag_term(np.arange(maximum + 1.0))
+    pmf = demand_pmf(law, lags, price[:, None], effect[:, None, None], maximum)
+    if scenario.start.lag_term is None:
+        return pmf, pmf
+    first = np.full(maximum + 1, scenario.start.lag_term)
+    return pmf, demand_pmf(law, first, price[:, None], effect[:, None, None], maximum)
+
+
+def opening_stocks(scenario: Scenario, stocks: int) -> Floats:
+    """P(Y_0 = y) of the opening stock, (stocks,)."""
+    stock, position = scenario.start.stock, np.arange(stocks)
+    low, high = stock if isinstance(stock, UniformStart) else (int(stock), int(stock))
+    return np.asarray(((position >= low) & (position <= high)) / (high - low + 1))

@@ -35,7 +35,7 @@ class SoftmaxPolicy(PolicyBase):
             raise SettingError(f"temperature must be above 0, but {temperature:g} came")
         criterion = criterion_of(scenario, None, None)
         model = FiniteModel.of(scenario, Resolution())
-        (value,), _ = solve_oracle(model, criterion)
+        value = solve_oracle(model, criterion).value
         lagged = model.pmf[:, :, model.lags]
         values = [oracle_pair_value(model, lagged, value, depth, criterion.discount) for depth in range(len(value))]
         return cls(model, tuple(values), temperature)

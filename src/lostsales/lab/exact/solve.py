@@ -11,15 +11,19 @@ import numpy as np
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
-from lostsales.lab.exact.history_branches import ExactExpansion
-from lostsales.lab.exact.history_tree import history_tree, solve_histories
+from lostsales.lab.exact.history_tree import ExactExpansion, history_tree, solve_histories
 from lostsales.lab.exact.oracle import oracle_pair_value, solve_oracle
 from lostsales.lab.exact.pi_star import BeliefModel, solve_pi_star
 from lostsales.lab.exact.pipeline_model import PipelineModel
-from lostsales.lab.exact.pipeline_policy import PipelinePolicy
-from lostsales.lab.exact.pipeline_solve import solve_pipeline
-from lostsales.lab.exact.solved_policies import BeliefPolicy, HistoryPolicy, OraclePolicy, SolverSettings
-from lostsales.lab.exact.value_iteration import Actions, Criterion, Values
+from lostsales.lab.exact.pipeline_solve import solve_pipeline, with_first
+from lostsales.lab.exact.solved_policies import (
+    BeliefPolicy,
+    HistoryPolicy,
+    OraclePolicy,
+    PipelinePolicy,
+    SolverSettings,
+)
+from lostsales.lab.exact.value_iteration import Criterion
 from lostsales.policy.policy import SavedPolicy
 from lostsales.simulation.hidden_market import check_markov
 from lostsales.simulation.scenario import Scenario, as_scenario
@@ -211,24 +215,21 @@ def _with_pipeline(
 
 def _oracle(settings: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:
     model = FiniteModel.of(settings.scenario, settings.grid)
-    values, actions = solve_oracle(model, settings.criterion, progress)
-    following = _following(values, settings.criterion)
-    opening = oracle_pair_value(model, model.first_pmf, following[0], 0, settings.criterion.discount)
-    value, first = _opening(model, opening, actions[0][0], first_row)
-    tables: Array = np.array(_with_first(actions, first))
+    found = solve_oracle(model, settings.criterion, progress)
+    opening = oracle_pair_value(model, model.first_pmf, found.following[0], 0, settings.criterion.discount)
+    value, first = _opening(model, opening, found.actions[0][0], first_row)
+    tables: Array = np.array(with_first(found.actions, first))
     return OraclePolicy(settings, model, tables), value
 
 
 def _beliefs(settings: SolverSettings, first_row: bool, progress: Progress | None) -> tuple[SavedPolicy, float]:
     model = FiniteModel.of(settings.scenario, settings.grid)
     belief_model = BeliefModel.of(model, settings.grid, settings.max_depth)
-    values, actions = solve_pi_star(belief_model, settings.criterion, progress)
-    following = _following(values, settings.criterion)
-    value, first = _opening(
-        model, belief_model.opening(following[0], settings.criterion.discount), actions[0][0], first_row
-    )
-    tables = _with_first([each[:1] for each in actions], first)
-    after = [following[0]] * (len(tables) - len(following)) + list(following)
+    found = solve_pi_star(belief_model, settings.criterion, progress)
+    opening = belief_model.opening(found.following[0], settings.criterion.discount)
+    value, first = _opening(model, opening, found.actions[0][0], first_row)
+    tables = with_first([each[:1] for each in found.actions], first)
+    after = [found.following[0]] * (len(tables) - len(found.following)) + found.following
     kept = tuple(np.array(layer, dtype=np.float32) for layer in zip(*after, strict=True))
     return BeliefPolicy(settings, model, belief_model, np.array(tables)[:, 0], kept), value
 
@@ -238,10 +239,10 @@ def _histories(settings: SolverSettings) -> tuple[SavedPolicy, float]:
     if model.first_pmf is not model.pmf:
         raise SettingError("histories need a first period with the demand distribution of the others; solve on beliefs")
     tree = history_tree(model, ExactExpansion(model), settings.max_depth, settings.criterion.horizon)
-    values, actions = solve_histories(tree, settings.criterion)
-    tables = np.array([each[0] for each in actions])
+    found = solve_histories(tree, settings.criterion)
+    tables = np.array([each[0] for each in found.actions])
     policy = HistoryPolicy(settings, model, tables, tree.parents, tree.children)
-    return policy, opening_of_tree(model, values[0][0])
+    return policy, opening_of_tree(model, found.value[0])
 
 
 def opening_of_tree(model: FiniteModel, value: Floats) -> float:
@@ -251,13 +252,6 @@ def opening_of_tree(model: FiniteModel, value: Floats) -> float:
     return float((np.moveaxis(observed, -1, 0) * model.opening).sum())
 
 
-def _following(values: list[Values], criterion: Criterion) -> list[Values]:
-    """The value after each period."""
-    if criterion.horizon is None:
-        return values
-    return [*values[1:], tuple(np.zeros_like(layer) for layer in values[-1])]
-
-
 def _opening(model: FiniteModel, pair_value: Floats, action: Array, first_row: bool) -> tuple[float, Array | None]:
     """Value of the opening under its actions, and optimal ones where the first period is planned for."""
     better = None
@@ -265,14 +259,6 @@ def _opening(model: FiniteModel, pair_value: Floats, action: Array, first_row: b
         _, better = model.best(pair_value, model.pair_of, model.allowed)
     value = model.taken(pair_value, action if better is None else better)  # (f, d, y)
     return float((model.opening * np.swapaxes(value, 1, 2)).sum()), better
-
-
-def _with_first(actions: list[Actions], first: Array | None) -> list[Actions]:
-    """Tables by period, with separate actions of the first period in layer 0 where it has them."""
-    if first is None:
-        return actions
-    rest = actions[1:] if len(actions) > 1 else actions
-    return [(first, *actions[0][1:]), *rest]
 
 
 def _stage(progress: Progress | None, stage: int) -> Progress | None:

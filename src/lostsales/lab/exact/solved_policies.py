@@ -11,9 +11,11 @@ from lostsales.errors import LostSalesError
 from lostsales.lab.exact.belief_filter import beliefs_of_runs, decide_on_belief
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
 from lostsales.lab.exact.pi_star import BeliefModel
+from lostsales.lab.exact.pipeline_model import PipelineModel
 from lostsales.lab.exact.value_iteration import Criterion
 from lostsales.policy.action_grid import action_sizes
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.policy import Observes
 from lostsales.policy.view import Action, View
 from lostsales.saved_fields import NOT_SAVED, Axis, indices, numbers, wholes
 from lostsales.simulation.scenario import Scenario
@@ -72,7 +74,7 @@ class SolvedPolicy(ScenarioPolicy):
 
     @property
     def refusal(self) -> str | None:
-        """It knows the law of the scenario, not that of a shop."""
+        """Reason why it recommends nothing: it knows the law of a scenario, not that of a shop."""
         return "this policy can only be simulated: it does not explain its decisions"
 
     def demand_position(self, demand: Floats) -> Ints:
@@ -202,6 +204,71 @@ class HistoryPolicy(SolvedPolicy):
         _check_periods(self.settings, self.actions)
         if self.actions.shape[1] < stocks * demands:
             raise LostSalesError(f"its array 'actions' must have at least {stocks * demands} blocks of histories")
+
+
+@dataclass(frozen=True, eq=False)
+class PipelinePolicy(ScenarioPolicy):
+    """A table of actions by depth, features, last demand or belief about it, stock and pipeline.
+
+    After a stock-out pi* acts as for the belief of the grid that is nearest to the exact one.
+    """
+
+    model: Annotated[PipelineModel, NOT_SAVED]
+    sees_demand: bool  # an oracle
+    # the last row holds for all later periods
+    actions: Annotated[Array, indices("periods", "depths", "f", "d", "y", "s", below="actions", compact=True)]
+
+    @property
+    def observes(self) -> Observes:
+        """Source of the last demand: true demand or the history, if it matters."""
+        if self.model.beliefs is not None:
+            return "history"
+        return "demand" if self.model.has_memory else "sales"
+
+    @property
+    def refusal(self) -> str | None:
+        """Reason why it recommends nothing: it knows the law of a scenario, not that of a shop."""
+        return "this policy can only be simulated: it knows the demand distribution of a scenario, not that of a shop"
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        """Price and order of every series."""
+        table = self.actions[self.row(view, len(self.actions))]
+        demand = self._last_demand(view)
+        feature, stock, pipeline = self.model.state_of(view)
+        depth = np.minimum(view.depth, len(table) - 1)
+        taken = table[depth, feature, demand, stock, pipeline]
+        price, order = self.model.actions
+        return Action(price[taken], order[taken])
+
+    def _last_demand(self, view: View) -> Ints:
+        """The position of the last demand, or of the belief about it, of every series."""
+        model = self.model
+        if model.beliefs is None and not model.has_memory:
+            return np.zeros(len(view.stock), dtype=np.int64)
+        if model.beliefs is None and view.last_demand is None:
+            raise LostSalesError("the oracle decides on the true last demand, but it was not shown")
+        seen = view.last_sales if view.last_demand is None else view.last_demand
+        at = model.point[np.clip(seen, 0, len(model.point) - 1).astype(np.int64)]
+        runs = np.flatnonzero(view.depth > 0)
+        if model.beliefs is not None and len(runs):
+            belief, which = beliefs_of_runs(model, view, runs)
+            demands = np.arange(belief.shape[1])
+            mean = belief @ demands
+            position, weight = model.beliefs.locate(mean, np.maximum(belief @ demands**2 - mean**2, 0.0))
+            at[runs] = np.take_along_axis(position, weight.argmax(axis=1)[:, None], axis=1)[which, 0]
+        return at
+
+    @classmethod
+    def derived(cls, saved: dict[str, Any]) -> dict[str, Any]:
+        """The model, which follows from the settings."""
+        return {"model": PipelineModel.of(saved["settings"].scenario, saved["settings"].grid, saved["sees_demand"])}
+
+    def validate(self) -> None:
+        """Raise where a file has another table than the model."""
+        _check_shape("actions", self.actions.shape[2:], self.model.shape)
+        _check_periods(self.settings, self.actions)
+        if self.actions.max() >= len(self.model.actions[0]):
+            raise LostSalesError("its array 'actions' names an action that its scenario does not have")
 
 
 def _check_shape(name: str, found: tuple[int, ...], wanted: tuple[int, ...]) -> None:

@@ -10,7 +10,6 @@ from lostsales.lab.experiments.published import Published, published_results
 from lostsales.lab.experiments.results import ExperimentResults, RunMean
 
 PUBLISHED_RUNS = 50  # runs behind each figure of the paper
-COMPARED = {"pc-fqi": ("pc-fqi", "pc-fqi-paper-u")}  # with a published method; with all others the one of its name
 NORMAL_QUANTILE = 1.96  # of the published intervals: 1.96 standard deviations over the root of 50 runs
 
 
@@ -39,10 +38,9 @@ def differences_to_published(results: ExperimentResults) -> list[PublishedDiffer
     found = []
     for behaviour in results.experiment.behaviours:
         for point in published_of(behaviour, published):
-            for method in COMPARED.get(point.method, (point.method,)):
-                if results.has(method) and point.episodes in levels:
-                    own = results.values(behaviour, method)[:, levels.index(point.episodes)]
-                    found.append(difference_to(point._replace(method=method), RunMean.of(own)))
+            if results.has(point.method) and point.episodes in levels:
+                own = results.values(behaviour, point.method)[:, levels.index(point.episodes)]
+                found.append(difference_to(point, RunMean.of(own)))
     solved = [point for point in published if point.behaviour == REFERENCE]
     return found + [difference_to(point, RunMean.of(results.reference(point.method))) for point in solved]
 

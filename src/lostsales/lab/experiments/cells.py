@@ -12,7 +12,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded, using_workers
 from lostsales.data.sublogs import series_of
 from lostsales.lab.exact.softmax_policy import SoftmaxPolicy
-from lostsales.lab.experiments.design import REFERENCE, Cell, CellResult, Experiment, learner_and_settings
+from lostsales.lab.experiments.design import PAPER, REFERENCE, Cell, CellResult, Experiment, learner_and_settings
 from lostsales.lab.experiments.folder import read_manifest, reference_path
 from lostsales.lab.experiments.ppo_behaviour import ppo_behaviour
 from lostsales.learn.fit import fit
@@ -22,8 +22,7 @@ from lostsales.simulation.simulator import evaluate_policy, simulate
 
 # Methods whose iterations K the experiment sets. To the planner `iterations` are sweeps of value iteration, so it keeps
 # its own default, as other learners do.
-FITTED_Q_ITERATION = ("c-fqi", "pc-fqi", "fusion", "fqi-observed", "fqi-dropped", "fqi-imputed", "fqi-plugin")
-PAPER = ("c-fqi", "pc-fqi", "fusion")  # with every action a candidate, as the paper has it
+FITTED_Q_ITERATION = (*PAPER, "fqi-observed", "fqi-dropped", "fqi-imputed", "fqi-plugin")
 
 read_experiment = lru_cache(maxsize=1)(read_manifest)
 
@@ -56,7 +55,6 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     learner, own = learner_and_settings(cell.method)
     options: dict[str, Any] = {"pricing": "free"}
     options |= {"iterations": experiment.iterations} if learner in FITTED_Q_ITERATION else {}
-    options |= {"support": "all", "depth_rows": 0.0, "penalty": "support"} if learner in PAPER else {}
     options |= own
     return fit(log, learner, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
 

@@ -8,13 +8,15 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from lostsales.data.settings import Settings
+from lostsales.lab.experiments.behaviours import EXPLORATION, TEMPERATURE
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 
 LEVELS = tuple(range(5, 51, 5))
 # The paper's learners are fitted at every level, the others, unless other levels are asked for, at a few.
-AT_EVERY_LEVEL, FEW_LEVELS = ("c-fqi", "pc-fqi", "fusion", "pc-fqi-paper-u"), (5, 10, 50)
-TEST_EPISODES = 200  # of a policy; their sampling error is part of the intervals over runs
+PAPER = ("c-fqi", "pc-fqi", "fusion")
+AT_EVERY_LEVEL, FEW_LEVELS = PAPER, (5, 10, 50)
+TEST_EPISODES = 500  # of a policy (Appendix F); their sampling error is part of the intervals over runs
 RUN = 50  # least episodes of a run, so that a level has the same rows whatever other levels there are
 BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
 # uniform; pi* with some uniform decisions; pi* itself; a softmax over the oracle's Q, and a sampled PPO policy, which
@@ -22,12 +24,13 @@ BEHAVIOURS = ("uniform", "near-optimal")  # unless others are asked for
 ALL_BEHAVIOURS = (*BEHAVIOURS, "pi-star", "softmax", "ppo")
 SOLVED = ("oracle-horizon", "pi-star-horizon", "oracle", "pi-star")
 REFERENCE = "reference"  # instead of the behaviour, in the cells of the references, which have no log
-# The paper's three, as in the paper and with our defaults, the planner and the baselines: the default methods, as far
-# as installed.
+# The paper's three, to the letter (`faithful`) and with our defaults, the planner and the baselines: the default
+# methods, as far as installed.
 METHODS = (
     *AT_EVERY_LEVEL,
     "c-fqi-default",
     "pc-fqi-default",
+    "fusion-default",
     "planner",
     "behaviour",
     "base-stock",
@@ -40,21 +43,18 @@ METHODS = (
 )
 
 
-# Learners with other settings than the experiment's: their name in it, the learner, and these settings. Those called
-# default have the settings that users get: candidates that the log supports, and the penalty on gains.
-DEFAULTS: dict[str, Any] = {"support": "near", "depth_rows": 2.0, "penalty": "gains"}
+# The paper's learners are as the paper has them; those called default have the settings that users get.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "pc-fqi-paper-u": ("pc-fqi", {"penalty": "paper"}),
-    "c-fqi-default": ("c-fqi", DEFAULTS),
-    "pc-fqi-default": ("pc-fqi", DEFAULTS),
+    **{name: (name, {"faithful": True}) for name in PAPER},
+    **{f"{name}-default": (name, {}) for name in PAPER},
 }
 
 
 def learner_and_settings(method: str) -> tuple[str, dict[str, Any]]:
-    """The learner of a method, and the settings that make it another.
+    """The learner of a method, and its settings.
 
-    >>> learner_and_settings("pc-fqi-paper-u"), learner_and_settings("planner")
-    (('pc-fqi', {'penalty': 'paper'}), ('planner', {}))
+    >>> learner_and_settings("pc-fqi"), learner_and_settings("pc-fqi-default"), learner_and_settings("planner")
+    (('pc-fqi', {'faithful': True}), ('pc-fqi', {}), ('planner', {}))
     """
     return VARIANTS.get(method, (method, {}))
 
@@ -104,9 +104,8 @@ class Experiment(Settings):
     iterations: Annotated[int, Field(ge=1)] = 10  # K of fitted Q-iteration
     test_episodes: Annotated[int, Field(ge=1)] = TEST_EPISODES
     behaviours: tuple[str, ...] = BEHAVIOURS
-    exploration: Annotated[float, Field(ge=0, le=1)] = 0.1  # share of near-optimal decisions that are drawn uniformly
-    # Of the softmax. In `released` it then earns 0.5 less than the oracle, as the PPO policy of the published runs did.
-    temperature: Annotated[float, Field(gt=0)] = 2.0
+    exploration: Annotated[float, Field(ge=0, le=1)] = EXPLORATION  # uniform share of near-optimal decisions
+    temperature: Annotated[float, Field(gt=0)] = TEMPERATURE  # of the softmax
     ppo: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None  # SHA-256 of the file of the behaviour `ppo`
     seed: Annotated[int, Field(ge=0)] = 0
 

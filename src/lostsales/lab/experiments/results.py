@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.data.confidence import margin
+from lostsales.data.confidence import margin, standard_error
 from lostsales.lab.experiments.design import REFERENCE, CellResult, Experiment
 from lostsales.types import Floats
 
@@ -32,7 +32,7 @@ class RunMean:
         mean = float(kept.mean()) if len(kept) else np.nan
         if len(kept) < 2:
             return cls(mean, np.nan, np.nan, np.nan, len(kept))
-        error = float(kept.std(ddof=1) / np.sqrt(len(kept)))
+        error = standard_error(kept)
         reach = margin(error, len(kept) - 1)
         return cls(mean, error, mean - reach, mean + reach, len(kept))
 
@@ -99,7 +99,10 @@ class ExperimentResults:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the summary: mean profit a period with its interval, and the gap to pi*, paired over runs."""
+    """A row of the summary: mean profit a period with its interval, its distribution over runs, and the gap to pi*.
+
+    The gap is paired over runs. A run is lost if its policy earns less than uniform decisions.
+    """
 
     behaviour: str
     method: str
@@ -113,11 +116,14 @@ class Row:
     gap: float
     gap_low: float
     gap_high: float
+    median: float
+    least: float
+    lost_runs: int
 
 
 def summarise_results(results: ExperimentResults) -> list[Row]:
     """One row a reference, then one a behaviour, method and level."""
-    best = results.reference("pi-star")
+    best, uniform = results.reference("pi-star"), results.reference("uniform")
     columns = [(REFERENCE, name, 0, results.reference(name)) for name in results.experiment.references]
     for behaviour, method in product(results.experiment.behaviours, results.experiment.methods):
         levels = zip(results.experiment.levels, results.values(behaviour, method).T, strict=True)
@@ -127,7 +133,10 @@ def summarise_results(results: ExperimentResults) -> list[Row]:
     for behaviour, method, episodes, values in columns:
         own, gap = RunMean.of(values), RunMean.of(best - values)
         means = own.mean, own.std_error, own.low, own.high, own.n, len(values) - own.n
-        rows.append(Row(behaviour, method, episodes, *means, gap.mean, gap.low, gap.high))
+        kept = values[~np.isnan(values)]
+        spread = (float(np.median(kept)), float(kept.min())) if len(kept) else (np.nan, np.nan)
+        lost = int(np.count_nonzero(values < uniform))
+        rows.append(Row(behaviour, method, episodes, *means, gap.mean, gap.low, gap.high, *spread, lost))
     return rows
 
 

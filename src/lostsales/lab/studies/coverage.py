@@ -1,20 +1,21 @@
 """`calibrate`: empirical coverage of the 95 % intervals of `evaluate`, in simulation, where the true value is known."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial as bind
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator
 
-from lostsales.data.journal import Run, fingerprint, open_journal
+from lostsales.data.confidence import standard_error
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
 from lostsales.evaluation.estimators.estimator import ESTIMATORS
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
+from lostsales.lab.studies.study import TRUTH_SEED, Study, seed_of
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario, as_scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -30,37 +31,6 @@ class TrueProfit(NamedTuple):
 
     policy: float
     behaviour: float
-
-
-@dataclass(frozen=True)
-class Study:
-    """Settings of a coverage study: logs of each size under a behaviour policy, and a policy to evaluate from each."""
-
-    scenario: Scenario
-    policy: str = "base-stock"
-    behaviour: str = "uniform"
-    epsilon: float = 0.0  # share of the behaviour's decisions that are drawn uniformly
-    series: tuple[int, ...] = SERIES
-    replications: int = REPLICATIONS
-    estimators: tuple[str, ...] = field(default_factory=lambda: ESTIMATORS.names)
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.replications < 1 or min(self.series, default=0) < 1:
-            raise SettingError("replications and numbers of series must be at least 1")
-        ESTIMATORS.check(*self.estimators)
-
-    @property
-    def fingerprint(self) -> str:
-        """Checksum of all settings that determine a replication; how many there are does not."""
-        asked = asdict(self) | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)}
-        asked = {key: value for key, value in asked.items() if key not in ("series", "replications")}
-        return fingerprint(asked)
-
-    def truth(self) -> TrueProfit:
-        """Monte Carlo values of the policy and of the behaviour."""
-        policies = named_policy(self.policy, self.scenario), named_policy(self.behaviour, self.scenario, self.epsilon)
-        return TrueProfit(*(evaluate_policy(self.scenario, each, TRUTH_EPISODES, 1).mean_profit for each in policies))
 
 
 def _with_ends(saved: Any) -> Any:
@@ -92,6 +62,54 @@ class EvaluatedLog:
 
 
 @dataclass(frozen=True)
+class IntervalStudy(Study[tuple[int, int], EvaluatedLog]):
+    """Settings of a coverage study: logs of each size under a behaviour policy, and a policy to evaluate from each."""
+
+    scenario: Scenario
+    policy: str = "base-stock"
+    behaviour: str = "uniform"
+    epsilon: float = 0.0  # share of the behaviour's decisions that are drawn uniformly
+    series: tuple[int, ...] = SERIES
+    replications: int = REPLICATIONS
+    estimators: tuple[str, ...] = field(default_factory=lambda: ESTIMATORS.names)
+    seed: int = 0
+    called: ClassVar[str] = "a calibration study"
+    entry: ClassVar[type[EvaluatedLog]] = EvaluatedLog
+    extent: ClassVar[tuple[str, ...]] = ("series", "replications")
+
+    def __post_init__(self) -> None:
+        if self.replications < 1 or min(self.series, default=0) < 1:
+            raise SettingError("replications and numbers of series must be at least 1")
+        ESTIMATORS.check(*self.estimators)
+
+    def truth(self) -> TrueProfit:
+        """Monte Carlo values of the policy and of the behaviour."""
+        policies = named_policy(self.policy, self.scenario), named_policy(self.behaviour, self.scenario, self.epsilon)
+        found = (evaluate_policy(self.scenario, each, TRUTH_EPISODES, TRUTH_SEED).mean_profit for each in policies)
+        return TrueProfit(*found)
+
+    @property
+    def wanted(self) -> Sequence[tuple[int, int]]:
+        """Sizes and numbers of the logs."""
+        return [(series, number) for series in self.series for number in range(self.replications)]
+
+    def key_of(self, entry: EvaluatedLog) -> tuple[int, int]:
+        """Size and number of a log."""
+        return entry.series, entry.number
+
+    def replicate(self, key: tuple[int, int]) -> EvaluatedLog:
+        """Simulate a log and evaluate the policy from it by every estimator."""
+        series, number = key
+        seed = seed_of(self.seed, series, number)
+        behaviour = named_policy(self.behaviour, self.scenario, self.epsilon)
+        with single_threaded():
+            log, _ = simulate(self.scenario, behaviour, series, seed)
+            found = evaluate(named_policy(self.policy, self.scenario), log, estimators=self.estimators, seed=seed)
+        estimates = (Replication(series, number, each.estimator, each.profit, each.gain) for each in found.estimates)
+        return EvaluatedLog(series, number, tuple(estimates))
+
+
+@dataclass(frozen=True)
 class Coverage:
     """Empirical coverage of the intervals of one estimator from logs of one size."""
 
@@ -119,7 +137,7 @@ class CoverageStudy:
 
     Attributes
     ----------
-    study : Study
+    study : IntervalStudy
         Its settings.
     truth : TrueProfit
         True mean profit a period of the policy and of the behaviour.
@@ -128,13 +146,13 @@ class CoverageStudy:
 
     Examples
     --------
-    >>> study = Study(Scenario.load("steady"))
+    >>> study = IntervalStudy(Scenario.load("steady"))
     >>> CoverageStudy(study, TrueProfit(policy=4.0, behaviour=-9.0), ()).to_json()["truth"]
     4.0
 
     """
 
-    study: Study
+    study: IntervalStudy
     truth: TrueProfit
     coverage: tuple[Coverage, ...]
 
@@ -207,45 +225,20 @@ def calibrate(
 
     """
     chosen = ESTIMATORS.names if estimators is None else estimators
-    study = Study(as_scenario(scenario), policy, behaviour, epsilon, series, replications, chosen, seed)
+    study = IntervalStudy(as_scenario(scenario), policy, behaviour, epsilon, series, replications, chosen, seed)
     truth = study.truth()
-    done = run_study(study, None if partial is None else Path(partial), workers, progress)
+    done = study.run(None if partial is None else Path(partial), workers, progress)
     return CoverageStudy(study, truth, tuple(coverage(study, done, truth)))
 
 
-def run_study(
-    study: Study, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
-) -> list[Replication]:
-    """All replications; those in the `partial` file of the same study are not repeated."""
-    wanted = [(series, number) for series in study.series for number in range(study.replications)]
-    with open_journal(partial, Run("a calibration study", EvaluatedLog, study.fingerprint)) as journal:
-        done = {(each.series, each.number): each for each in journal.entries}
-        work = bind(_evaluated, study)
-        logs = journal.complete(wanted, done, lambda each: (each.series, each.number), work, workers, progress)
-    return [each for log in logs for each in log.replications]
-
-
-def _evaluated(study: Study, which: tuple[int, int]) -> EvaluatedLog:
-    return EvaluatedLog(*which, tuple(replicate(study, *which)))
-
-
-def replicate(study: Study, series: int, number: int) -> list[Replication]:
-    """Simulate a log and evaluate the policy from it by every estimator."""
-    seed = int(np.random.SeedSequence([study.seed, series, number]).generate_state(1)[0])
-    behaviour = named_policy(study.behaviour, study.scenario, study.epsilon)
-    with single_threaded():
-        log, _ = simulate(study.scenario, behaviour, series, seed)
-        found = evaluate(named_policy(study.policy, study.scenario), log, estimators=study.estimators, seed=seed)
-    return [Replication(series, number, each.estimator, each.profit, each.gain) for each in found.estimates]
-
-
-def coverage(study: Study, replications: list[Replication], truth: tuple[float, float]) -> list[Coverage]:
+def coverage(study: IntervalStudy, logs: list[EvaluatedLog], truth: tuple[float, float]) -> list[Coverage]:
     """The table of coverage, by number of series and estimator."""
     target, behaviour = truth
     table = []
     for series in study.series:
         for name in study.estimators:
-            cell = [each for each in replications if (each.series, each.estimator) == (series, name)]
+            of_size = [each for log in logs if log.series == series for each in log.replications]
+            cell = [each for each in of_size if each.estimator == name]
             profits = [each.profit for each in cell if each.profit is not None]
             gains = [each.gain for each in cell if each.gain is not None]
             covers = np.array([each.low <= target <= each.high for each in profits], dtype=np.float64)
@@ -264,7 +257,7 @@ def coverage(study: Study, replications: list[Replication], truth: tuple[float, 
                     if gains
                     else np.nan,
                     error=mean,
-                    error_se=float(errors.std(ddof=1) / np.sqrt(count)) if count > 1 else np.nan,
+                    error_se=standard_error(errors),
                     width=float(np.mean([each.high - each.low for each in profits])) if profits else np.nan,
                     errs="" if not count or share >= WANTED else "too low" if mean < 0 else "too high",
                 )

@@ -1,53 +1,26 @@
-"""`calibrate --promise`: how often the gain that `compare` promises exceeds the true one, and what care costs in power.
+"""`calibrate --study gain`: share of logs whose estimated gain exceeds the true one, and the power that care costs.
 
 Logs are made by the manager of a scenario. From each a method is compared and fitted; the truth is the profit of the
 fitted policy less that of the manager, both simulated in the scenario with its hidden causes.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
-from functools import partial as bind
-from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
 from lostsales.data.confidence import quantile
-from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
-from lostsales.data.progress import Progress
-from lostsales.errors import SettingError
 from lostsales.evaluation.compare import ComparedMethod, compare
 from lostsales.evaluation.interval import degrees_of_freedom
+from lostsales.lab.studies.study import TRUTH_SEED, ManagerLogs, seed_of
 from lostsales.learn.fit import fit_in_shop_units, learner_of
 from lostsales.simulation.manager_policy import ManagerPolicy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 
 TRUTH_EPISODES = 2_000  # behind the true gain
-TRUTH_SEED = 1  # the same customers for every policy
-
-
-@dataclass(frozen=True)
-class PromiseStudy:
-    """Settings of a study of promises: logs by the manager of a scenario."""
-
-    scenario: Scenario
-    method: str = "planner"
-    series: int = 14
-    replications: int = 100
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.replications < 1 or self.series < 1:
-            raise SettingError("replications and the number of series must be at least 1")
-        learner_of(self.method, {})
-        ManagerPolicy.of(self.scenario)
-
-    @property
-    def fingerprint(self) -> str:
-        """Checksum of all settings that determine a replication."""
-        asked = {key: value for key, value in asdict(self).items() if key != "replications"}
-        return fingerprint(asked | {"scenario": self.scenario.model_dump(mode="json", by_alias=True)})
 
 
 @dataclass(frozen=True)
@@ -104,27 +77,42 @@ class PromiseTable:
         )
 
 
-def promise_outcome(study: PromiseStudy, number: int) -> PromiseOutcome:
-    """Simulate a log, compare the method on it, fit it, and measure its true gain."""
-    seed = int(np.random.SeedSequence([study.seed, study.series, number]).generate_state(1)[0])
-    scenario, manager = study.scenario, ManagerPolicy.of(study.scenario)
-    with single_threaded():
-        log, _ = simulate(scenario, manager, study.series, seed)
-        found = compare(log, [study.method], seed=seed % 1000, quick=True, workers=1)
-        policy = fit_in_shop_units(learner_of(study.method, {"seed": seed % 1000}).quick(), log)
-        earns = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
-        true_gain = earns - _manager_earns(scenario.model_dump_json(by_alias=True))
-    best = found.candidates[0]
-    return PromiseOutcome(
-        number=number,
-        true_gain=true_gain,
-        gain=None if best.gain is None else best.gain.value,
-        low=None if best.gain is None else best.gain.low,
-        naive_low=_naive_low(best),
-        verdict=found.verdict,
-        price_setting=found.price_setting,
-        withheld="; ".join(each.text for each in best.concerns),
-    )
+@dataclass(frozen=True)
+class PromiseStudy(ManagerLogs[PromiseOutcome]):
+    """Settings of a study of estimated gains."""
+
+    series: int = 14
+    replications: int = 100
+    method: str = "planner"
+    called: ClassVar[str] = "a study of promises"
+    entry: ClassVar[type[PromiseOutcome]] = PromiseOutcome
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """The method that is compared."""
+        return (self.method,)
+
+    def replicate(self, key: int) -> PromiseOutcome:
+        """Simulate a log, compare the method on it, fit it, and measure its true gain."""
+        seed = seed_of(self.seed, self.series, key)
+        scenario, manager = self.scenario, ManagerPolicy.of(self.scenario)
+        with single_threaded():
+            log, _ = simulate(scenario, manager, self.series, seed)
+            found = compare(log, [self.method], seed=seed % 1000, quick=True, workers=1)
+            policy = fit_in_shop_units(learner_of(self.method, {"seed": seed % 1000}).quick(), log)
+            earns = evaluate_policy(scenario, policy, TRUTH_EPISODES, TRUTH_SEED).mean_profit
+            true_gain = earns - _manager_earns(scenario.model_dump_json(by_alias=True))
+        best = found.candidates[0]
+        return PromiseOutcome(
+            number=key,
+            true_gain=true_gain,
+            gain=None if best.gain is None else best.gain.value,
+            low=None if best.gain is None else best.gain.low,
+            naive_low=_naive_low(best),
+            verdict=found.verdict,
+            price_setting=found.price_setting,
+            withheld="; ".join(each.text for each in best.concerns),
+        )
 
 
 @cache
@@ -142,14 +130,3 @@ def _naive_low(found: ComparedMethod) -> float | None:
     error = (found.gain.value - found.gain.low) / quantile(0.975, degrees)
     added = 0.0 if found.sensitivity is None else found.sensitivity.uncertainty
     return found.gain.value - quantile(0.95, degrees) * float(np.sqrt(max(error**2 - added**2, 0.0)))
-
-
-def run_promise_study(
-    study: PromiseStudy, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
-) -> list[PromiseOutcome]:
-    """All outcomes; those in the `partial` file of the same study are not repeated."""
-    run = Run("a study of promises", PromiseOutcome, study.fingerprint)
-    with open_journal(partial, run) as journal:
-        done = {each.number: each for each in journal.entries}
-        work, numbers = bind(promise_outcome, study), range(study.replications)
-        return journal.complete(numbers, done, lambda each: each.number, work, workers, progress)

@@ -1,13 +1,13 @@
-"""The study of pilots: how often the monitor errs, finds a gain, and raises an alarm, where the truth is known."""
+"""The study of pilots: error rate, power and alarms of the monitor, where the truth is known."""
 
-from dataclasses import asdict, dataclass
-from functools import partial as bind
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from lostsales.data.journal import Run, fingerprint, open_journal
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.errors import SettingError
@@ -15,6 +15,7 @@ from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
 from lostsales.evaluation.pilot.monitor import monitor
 from lostsales.evaluation.pilot.plan import TriedPolicy
 from lostsales.lab.studies.pilot_shops import PilotShop, shop_of
+from lostsales.lab.studies.study import Study, seed_of
 
 Part = Literal["no effect", "effect", "shift"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -24,35 +25,6 @@ SPAN = 100  # periods of a pilot without effect
 FALSE_SPAN = 200  # periods over which false alarms are counted
 LONGEST = 400  # periods
 TRIED = TriedPolicy(file=None, method="study", sha256=None)
-
-
-@dataclass(frozen=True)
-class PilotStudy:
-    """Settings: pilots of series with a past, in a shop where a policy is tried against what was done before."""
-
-    shop: str
-    settings: tuple[str, ...] = ()
-    before: str = "base-stock"
-    new: str = "base-stock"
-    series: int = 20
-    past: int = 60
-    replications: int = 200
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if min(self.series, self.replications) < 1 or self.past < 10:
-            raise SettingError("series and replications must be at least 1, and the past at least 10 periods")
-
-    @property
-    def fingerprint(self) -> str:
-        """Checksum of all settings that determine a replication."""
-        asked = {key: value for key, value in asdict(self).items() if key != "replications"}
-        return fingerprint(asked)
-
-    @property
-    def of_shop(self) -> PilotShop:
-        """Shop in which the pilot is simulated."""
-        return shop_of(self.shop, self.settings, self.before, self.new)
 
 
 @dataclass(frozen=True)
@@ -87,52 +59,77 @@ class PilotFigures:
     pilots: int  # of each part
 
 
-def run_pilot_study(
-    study: PilotStudy, partial: Path | None = None, workers: int = 1, progress: Progress | None = None
-) -> tuple[PilotFigures, list[SimulatedPilot]]:
-    """Simulate all pilots; those in the `partial` file of the same study are not repeated."""
-    shop = study.of_shop
-    truth = shop.true_profits(study.past, 200)
-    wanted = [(part, number) for part in PARTS for number in range(study.replications)]
-    with open_journal(partial, Run("a study of pilots", SimulatedPilot, study.fingerprint)) as journal:
-        done = {(each.part, each.number): each for each in journal.entries}
-        work = bind(_pilot_of, study, truth)
-        pilots = journal.complete(wanted, done, lambda each: (each.part, each.number), work, workers, progress)
-    return figures(pilots, truth), pilots
+@dataclass(frozen=True)
+class PilotStudy(Study[tuple[Part, int], SimulatedPilot]):
+    """Settings: pilots of series with a past, in a shop where a policy is tried against what was done before."""
 
+    shop: str
+    settings: tuple[str, ...] = ()
+    before: str = "base-stock"
+    new: str = "base-stock"
+    series: int = 20
+    past: int = 60
+    replications: int = 200
+    seed: int = 0
+    called: ClassVar[str] = "a study of pilots"
+    entry: ClassVar[type[SimulatedPilot]] = SimulatedPilot
 
-def simulate_pilot(study: PilotStudy, truth: tuple[float, float], part: Part, number: int) -> SimulatedPilot:
-    """Design a pilot from the past of a shop, play it, and look at it."""
-    shop = study.of_shop
-    seed = int(np.random.SeedSequence([study.seed, PARTS.index(part), number]).generate_state(1)[0])
-    with single_threaded():
-        past = shop.roll_out(np.zeros((study.series, study.past), dtype=bool), seed)
-        gain = (truth[1] - truth[0]) / abs(truth[0]) if part == "effect" else 0.05
-        length = None if part == "effect" else SPAN
-        plan = design_pilot(past, TRIED, PilotSettings(max(gain, 1e-6), length, "series", seed=seed))
-        periods = min(plan.periods, LONGEST)
-        refused = part == "effect" and bool(plan.notes)
-        is_new = np.zeros((study.series, study.past + periods), dtype=bool)
-        if part == "effect":
-            is_new[:, study.past :] = plan.new[:, :1]
-        shift = (study.past + SHIFT_AFTER, SHIFT) if part == "shift" else None
-        log = shop.roll_out(is_new, seed, shift)
-        found = monitor(plan, log, seed=seed)
-    assert found.profit is not None
-    return SimulatedPilot(
-        part=part,
-        number=number,
-        planned=0 if refused else plan.periods,
-        periods=periods,
-        verdict=found.verdict,
-        decided=None if found.decided is None else int(found.decided) - study.past,
-        estimate=float(found.profit.estimates.estimate[-1]),
-        alarms=tuple(int(each.found) - study.past for each in found.alarms),
-    )
+    def __post_init__(self) -> None:
+        if min(self.series, self.replications) < 1 or self.past < 10:
+            raise SettingError("series and replications must be at least 1, and the past at least 10 periods")
 
+    @property
+    def of_shop(self) -> PilotShop:
+        """Shop in which the pilot is simulated."""
+        return shop_of(self.shop, self.settings, self.before, self.new)
 
-def _pilot_of(study: PilotStudy, truth: tuple[float, float], which: tuple[Part, int]) -> SimulatedPilot:
-    return simulate_pilot(study, truth, *which)
+    @cached_property
+    def truth(self) -> tuple[float, float]:
+        """True profits a period and series as before and under the new policy, once both have settled."""
+        return self.of_shop.true_profits(self.past, 200)
+
+    @property
+    def wanted(self) -> Sequence[tuple[Part, int]]:
+        """Parts and numbers of the pilots."""
+        return [(part, number) for part in PARTS for number in range(self.replications)]
+
+    def key_of(self, entry: SimulatedPilot) -> tuple[Part, int]:
+        """Part and number of a pilot."""
+        return entry.part, entry.number
+
+    def run(
+        self, journal: Path | None = None, workers: int = 1, progress: Progress | None = None
+    ) -> list[SimulatedPilot]:
+        """All pilots; the truth is simulated once, before worker processes copy the study."""
+        _ = self.truth
+        return super().run(journal, workers, progress)
+
+    def replicate(self, key: tuple[Part, int]) -> SimulatedPilot:
+        """Design a pilot from the past of a shop, play it, and look at it."""
+        (part, number), shop, truth = key, self.of_shop, self.truth
+        seed = seed_of(self.seed, PARTS.index(part), number)
+        with single_threaded():
+            past = shop.roll_out(np.zeros((self.series, self.past), dtype=bool), seed)
+            gain = (truth[1] - truth[0]) / abs(truth[0]) if part == "effect" else 0.05
+            length = None if part == "effect" else SPAN
+            plan = design_pilot(past, TRIED, PilotSettings(max(gain, 1e-6), length, "series", seed=seed))
+            periods = min(plan.periods, LONGEST)
+            refused = part == "effect" and bool(plan.notes)
+            is_new = np.zeros((self.series, self.past + periods), dtype=bool)
+            if part == "effect":
+                is_new[:, self.past :] = plan.new[:, :1]
+            shift = (self.past + SHIFT_AFTER, SHIFT) if part == "shift" else None
+            found = monitor(plan, shop.roll_out(is_new, seed, shift), seed=seed)
+        return SimulatedPilot(
+            part=part,
+            number=number,
+            planned=0 if refused else plan.periods,
+            periods=periods,
+            verdict=found.verdict,
+            decided=None if found.decided is None else int(found.decided) - self.past,
+            estimate=np.nan if found.profit is None else float(found.profit.estimates.estimate[-1]),
+            alarms=tuple(int(each.found) - self.past for each in found.alarms),
+        )
 
 
 def figures(pilots: list[SimulatedPilot], truth: tuple[float, float]) -> PilotFigures:

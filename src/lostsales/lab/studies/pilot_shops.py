@@ -5,7 +5,7 @@ the same market up to the first change, so that a pilot can be designed from the
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from lostsales.data.log import DecisionLog, LogNotes
 from lostsales.data.problem import Costs, Problem
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes, Policy
-from lostsales.policy.view import Action, Features, View
+from lostsales.policy.view import Action, View
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -46,17 +46,9 @@ class ShiftedScenario(Scenario):
     shift_from: int = 0
     factor: float = 1.0
 
-    def demand(
-        self,
-        period: int,
-        features: Features,
-        price: Floats,
-        last_demand: Floats,
-        rng: np.random.Generator,
-        before_last: Floats | None = None,
-    ) -> Floats:
+    def demand(self, period: int, *state: Any, **more: Any) -> Floats:
         """Demand of the scenario, times the factor, in whole units."""
-        drawn = super().demand(period, features, price, last_demand, rng, before_last)
+        drawn = super().demand(period, *state, **more)
         return np.rint(drawn * self.factor) if period >= self.shift_from else drawn
 
 

@@ -23,8 +23,8 @@ from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
+from lostsales.learn.cfqi.choices import MOST_ITERATIONS, TAIL
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
-from lostsales.learn.cfqi.learn import MOST_ITERATIONS
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
@@ -232,4 +232,4 @@ def _profit(treatment: Treatment, log: SalesLog, runs: Runs, seed: int) -> Float
     """Profit of each row by treatment, the same where demand is observed, (rows,)."""
     if treatment in ("observed", "dropped"):
         return log.cash
-    return log.profit(impute(log, tail="last", replicates=0, runs=runs, seed=seed).expected_lost)
+    return log.profit(impute(log, tail=TAIL, replicates=0, runs=runs, seed=seed).expected_lost)

@@ -1,6 +1,6 @@
 """C-FQI, PC-FQI and fusion: fitted Q-iteration with one Q-function per depth (Algorithms 1 and 2)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -9,11 +9,13 @@ from lostsales.data.splits import FoldMasks
 from lostsales.errors import SettingError
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.support import Support
-from lostsales.learn.cfqi.targets import ActionValueFunction, NextValues, RegressionDesign, targets
+from lostsales.learn.cfqi.targets import KEPT_SCORES, ActionValueFunction, NextValues, RegressionDesign, targets
 from lostsales.learn.function.depth_regression import HyperparameterSearch, RidgeDesign, build
+from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.penalty_design import calibrated_margin, with_penalty
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QBasis, QFunction, Scaler
 from lostsales.learn.function.regressors import Regressor, RegressorDesign, RegressorQ, members
+from lostsales.saved_fields import MOST
 from lostsales.types import Bools, Floats
 
 BETA = 10.0
@@ -28,7 +30,8 @@ class FqiSettings:
     beta: float = BETA  # scale of the penalty
     pessimistic_until: int = 0  # iterations whose update is pessimistic, counted from the first; K for PC-FQI
     function: FunctionClass | Regressor = field(default_factory=FunctionClass)
-    select_at: tuple[int, ...] = (1, 3)  # iterations at which kernel, bandwidth and ridge are chosen
+    select_at: tuple[int, ...] | None = (1, 3)  # iterations that choose kernel, bandwidth and ridge; None: every one
+    centred: bool = True  # Q tends to the mean of its targets and is bounded; else to 0 without bounds, as in the paper
     calibrated: bool = False  # a constant in U makes it cover the errors of Q
     seed: int = 0
 
@@ -68,22 +71,21 @@ def iterate(
     residuals: list[tuple[float, ...]] = []
     q: list[ActionValueFunction] = []
     designs: list[RegressionDesign] = []
-    following: list[NextValues] = []
+    following = [NextValues.of(part, may, actions, behaviour) for part, may in zip(parts, allowed, strict=True)]
+    keep = rows * len(actions) <= KEPT_SCORES
     regressed = [part.profit for part in parts]
     for k in range(1, settings.iterations + 1):
         if q:
             beta = settings.beta if k - 1 <= settings.pessimistic_until else 0.0
             regressed = targets(parts, following, q, settings.discount, beta)
-        if k in settings.select_at or not following:
-            designs, following = [], []  # frees the memory of the former factors
+        if settings.select_at is None or k in settings.select_at or not designs:
+            designs = []  # frees the memory of the former factors
             designs = [search.chosen(target, pessimism) for search, target in zip(searches, regressed, strict=True)]
-            following = [
-                NextValues.of(part, may, actions, designs, rows, behaviour)
-                for part, may in zip(parts, allowed, strict=True)
-            ]
+            following = [each.prepared(designs) for each in following] if keep else following
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon
-        learned = [design.q(target, low, high) for design, target in zip(designs, regressed, strict=True)]
+        prior = (low, high) if settings.centred else (-MOST, MOST, 0.0)
+        learned = [design.q(target, *prior) for design, target in zip(designs, regressed, strict=True)]
         q = [each for each, _ in learned]
         residuals.append(tuple(residual for _, residual in learned))
         if pessimism and k == 1 and isinstance(q[0], RegressorQ):
@@ -108,7 +110,7 @@ def iterate(
 
 def _search(part: Partition, folds: FoldMasks, settings: FqiSettings) -> "_RidgeSearch | _NoSearch":
     if isinstance(settings.function, FunctionClass):
-        return _RidgeSearch.of(part, folds, settings.function, settings.seed)
+        return _RidgeSearch.of(part, folds, settings)
     return _NoSearch(RegressorDesign.of(settings.function, part.block, part.action))
 
 
@@ -132,22 +134,33 @@ class _RidgeSearch:
     action: Floats  # (rows, 2)
     pilot: HyperparameterSearch
     function: FunctionClass
+    centred: bool
+    keeps: bool  # designs may be chosen again
     seed: int
     former: QBasis | None = None
+    built: dict[tuple[Kernel | None, float], RidgeDesign] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, part: Partition, folds: FoldMasks, function: FunctionClass, seed: int) -> "_RidgeSearch":
-        scaler, action_scaler = Scaler.of(part.block), ActionScaler.of(part.action)
+    def of(cls, part: Partition, folds: FoldMasks, settings: FqiSettings) -> "_RidgeSearch":
+        function = settings.function
+        assert isinstance(function, FunctionClass)
+        scaler = Scaler.of(part.block, robust=function.scaling == "robust")
+        action_scaler = ActionScaler.of(part.action)
         history, action = scaler(part.block), action_scaler(part.action)
-        pilot = HyperparameterSearch.of(history, action, folds, function, seed)
-        return cls(scaler, action_scaler, history, action, pilot, function, seed)
+        pilot = HyperparameterSearch.of(history, action, folds, function, settings.seed)
+        keeps = settings.select_at is None
+        return cls(scaler, action_scaler, history, action, pilot, function, settings.centred, keeps, settings.seed)
 
     def chosen(self, targets: Floats, pessimism: bool) -> RegressionDesign:
         """The design of the hyperparameters that predict these targets best."""
-        choice = self.pilot.choose(targets - targets.mean())
+        choice = self.pilot.choose(targets - targets.mean() if self.centred else targets)
+        if (found := self.built.get((choice.kernel, choice.ridge))) is not None:
+            return replace(found, basis=replace(found.basis, choice=choice))
         scalers = self.scaler, self.action_scaler
         design = build(*scalers, self.history, self.action, choice, self.function, self.seed)
         if pessimism:
             design = with_penalty(design, self.function, self.seed, self.former)
             self.former = design.basis
+        if self.keeps:
+            self.built[choice.kernel, choice.ridge] = design
         return design

@@ -1,7 +1,6 @@
 """C-FQI, PC-FQI and fusion from a log: runs, imputed profits, partition by depth, fitted Q-iteration, policy."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,11 @@ from lostsales.data.parallel import single_threaded
 from lostsales.data.product_table import ProductAttributes
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
-from lostsales.demand.censoring.runs import LEAST_ROWS, DepthRule, Runs, iterations_rule
+from lostsales.demand.censoring.runs import DepthRule, Runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import warn
 from lostsales.learn.cfqi.allowed_actions import allowed_actions
+from lostsales.learn.cfqi.choices import SELECTED_EARLY, CfqiChoices
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition, partition, single_partition
 from lostsales.learn.cfqi.policy import QPolicy
@@ -23,10 +23,6 @@ from lostsales.learn.cfqi.supports import supports_by_depth, warn_of_constants
 from lostsales.learn.training_data import TrainingData
 from lostsales.types import Floats
 
-if TYPE_CHECKING:
-    from lostsales.learn.cfqi.settings import CFQI
-
-MOST_ITERATIONS = 40
 STILL_AHEAD = 0.05  # of the value beyond these iterations, from which the cap is told
 
 
@@ -41,18 +37,17 @@ class CfqiResult:
     profit: Floats  # (rows,) surrogate profit
 
 
-def learn(log: SalesLog, settings: "CFQI", progress: Progress | None = None) -> CfqiResult:
+def learn(log: SalesLog, settings: CfqiChoices, progress: Progress | None = None) -> CfqiResult:
     """C-FQI, PC-FQI or fusion on a log (Algorithms 1 and 2)."""
     # Threads add little to factorisations of this size, cost much where the machine is busy, and change the bits.
     with single_threaded():
         return _learn(log, settings, progress)
 
 
-def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiResult:
-    pool = settings.deeper == "pooled"
-    depths = DepthRule(settings.max_depth, pool, settings.depth_rows if pool else 0.0)
-    data = TrainingData.of(log, settings.rules, depths.cap, pool=pool, a_coordinate=depths.a_coordinate)
-    runs, grid, priced = _without_unlogged_orders(data), data.grid, costs_as_features(log)
+def _learn(log: SalesLog, settings: CfqiChoices, progress: Progress | None) -> CfqiResult:
+    depths = settings.depth_rule
+    data = TrainingData.of(log, settings.rules, settings.least_rows, depths)
+    runs, grid, priced = _without_unlogged_orders(data, depths.least_rows), data.grid, costs_as_features(log)
     holdout = hold_out(log, gap=runs.max_depth + 1)
     fqi = _iteration_settings(settings, int(runs.usable.sum()), log.problem.discount)
 
@@ -61,8 +56,8 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         parts = [single_partition(priced, profit)]
         safe = SafeActions.never(settings.safe, settings.eps, arrival_of(log.problem))
     else:
-        parts = partition(priced, runs, profit)
-        safe = fit_safe_actions(priced, runs, holdout, fqi, settings.safe, settings.eps)
+        parts = partition(priced, runs, profit, settings.lags)
+        safe = fit_safe_actions(priced, runs, holdout, fqi, settings.safe, settings.eps, settings.lags)
     on_gains = settings.penalty in ("gains", "calibrated") and fqi.pessimistic_until > 0
     bounded = settings.support == "near"
     supports = supports_by_depth(priced, runs, parts, holdout, settings) if on_gains or bounded else None
@@ -91,12 +86,13 @@ def _learn(log: SalesLog, settings: "CFQI", progress: Progress | None) -> CfqiRe
         method=settings.method,
         attributes=attributes if attributes.columns else None,
         costs=priced.problem.features[len(log.problem.features) :],
+        lags=1 if settings.independent else settings.lags,
         depth_rule=DepthRule(cap=0) if settings.independent else depths,
     )
     return CfqiResult(policy, fitted, tuple(parts), runs, profit)
 
 
-def _without_unlogged_orders(data: TrainingData) -> Runs:
+def _without_unlogged_orders(data: TrainingData, least_rows: int) -> Runs:
     """Runs without the rows of products that never ordered, whose stock seems to come for nothing.
 
     All rows stay where a depth would be left with too few.
@@ -105,10 +101,10 @@ def _without_unlogged_orders(data: TrainingData) -> Runs:
     orders = log.products.means((log.order > 0).astype(np.float64))
     usable = runs.usable & (orders > 0)[log.products.of_row]
     left = np.bincount(runs.learned_depth[usable], minlength=runs.max_depth + 1)
-    return replace(runs, usable=usable) if (left[: runs.max_depth + 1] >= LEAST_ROWS).all() else runs
+    return replace(runs, usable=usable) if (left[: runs.max_depth + 1] >= least_rows).all() else runs
 
 
-def surrogate_profit(log: SalesLog, runs: Runs, settings: "CFQI") -> Floats:
+def surrogate_profit(log: SalesLog, runs: Runs, settings: CfqiChoices) -> Floats:
     """R* of every row, (rows,): lost sales of a stock-out by their conditional mean (Section 3.4)."""
     filled = impute(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
@@ -117,13 +113,14 @@ def surrogate_profit(log: SalesLog, runs: Runs, settings: "CFQI") -> Floats:
     return filled
 
 
-def _iteration_settings(settings: "CFQI", rows: int, discount: float) -> FqiSettings:
+def _iteration_settings(settings: CfqiChoices, rows: int, discount: float) -> FqiSettings:
     """Settings of the iteration, with K by the rule where it is not given."""
     asked = iterations_rule(rows, discount)
-    iterations = min(asked, MOST_ITERATIONS) if settings.iterations is None else settings.iterations
-    if settings.iterations is None and asked > MOST_ITERATIONS and discount**MOST_ITERATIONS > STILL_AHEAD:
+    most = settings.most_iterations or asked
+    iterations = min(asked, most) if settings.iterations is None else settings.iterations
+    if settings.iterations is None and asked > most and discount**most > STILL_AHEAD:
         warn(
-            f"at discount {discount:g} the rule asks for K = {asked} iterations, and {MOST_ITERATIONS} are made: what "
+            f"at discount {discount:g} the rule asks for K = {asked} iterations, and {most} are made: what "
             f"lies further ahead is left out. iterations={asked} makes them all"
         )
     return FqiSettings(
@@ -132,6 +129,8 @@ def _iteration_settings(settings: "CFQI", rows: int, discount: float) -> FqiSett
         beta=settings.penalty_scale,
         pessimistic_until=settings.pessimistic_iterations(iterations),
         function=settings.penalised_function,
+        select_at=SELECTED_EARLY if settings.selection == "early" else None,
+        centred=settings.targets == "centred",
         calibrated=settings.penalty == "calibrated",
         seed=settings.seed,
     )

@@ -7,6 +7,7 @@ import numpy as np
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.runs import Runs
+from lostsales.learn.cfqi.lags import lags_of_rows
 from lostsales.policy.history import blocks_of_rows
 from lostsales.types import Bools, Floats, Ints
 
@@ -43,7 +44,7 @@ def single_partition(log: SalesLog, profit: Floats) -> Partition:
     )
 
 
-def partition(log: SalesLog, runs: Runs, profit: Floats) -> list[Partition]:
+def partition(log: SalesLog, runs: Runs, profit: Floats, lags: int = 1) -> list[Partition]:
     """The usable rows of every depth up to `max_depth`, whose part has all deeper ones."""
     parts, observed = [], runs.observed
     for depth in range(runs.max_depth + 1):
@@ -54,12 +55,12 @@ def partition(log: SalesLog, runs: Runs, profit: Floats) -> list[Partition]:
         parts.append(
             Partition(
                 rows=rows,
-                block=blocks_at_depth(log, runs, rows, depth),
+                block=blocks_at_depth(log, runs, rows, depth, lags),
                 action=_actions(log, rows),
                 profit=profit[rows],
                 is_observed=is_observed,
-                next_observed=blocks_at_depth(log, runs, ends + 1, 0),
-                next_censored=blocks_at_depth(log, runs, goes_on + 1, to),
+                next_observed=blocks_at_depth(log, runs, ends + 1, 0, lags),
+                next_censored=blocks_at_depth(log, runs, goes_on + 1, to, lags),
                 next_depth=runs.depth[goes_on] + 1,
                 next_learned=to,
             )
@@ -67,10 +68,11 @@ def partition(log: SalesLog, runs: Runs, profit: Floats) -> list[Partition]:
     return parts
 
 
-def blocks_at_depth(log: SalesLog, runs: Runs, rows: Ints, depth: int) -> Floats:
+def blocks_at_depth(log: SalesLog, runs: Runs, rows: Ints, depth: int, lags: int = 1) -> Floats:
     """The histories of rows as the Q of a depth takes them, (rows, coordinates)."""
     known, length = attribute_columns(log)[1][log.series[rows]], runs.run_length(rows, depth)
-    more = known if length is None else np.hstack([known, length])
+    earlier = lags_of_rows(log, runs, rows, lags)
+    more = np.hstack([known, earlier] if length is None else [known, earlier, length])
     return blocks_of_rows(log, runs.anchor_demand[rows], rows, depth, attributes=more)
 
 

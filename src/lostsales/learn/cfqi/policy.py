@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductAttributes
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
+from lostsales.learn.cfqi.lags import lags_of_view
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction
@@ -36,6 +38,7 @@ PENALTY_OF_ENSEMBLE = "spread of the ensemble (ours)"
 PENALTY_OF_PAPER = "posterior deviation of Q (the paper's)"
 CHUNK = 2_000  # rows whose kernel stays in the cache
 ROUNDING = 1e-9
+MOST_LAGS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,7 @@ class QPolicy(PolicyBase):
     pools: bool = False  # the histories of the last Q have the length of the run as a coordinate
     value: ValueFunction | None = None  # by replayed episodes; None: the value of a decision is its Q
     depth_rule: DepthRule = ANY_DEPTH  # by which max_depth was chosen
+    lags: Annotated[int, Field(ge=1, le=MOST_LAGS)] = 1  # demands in the state: the anchor's and those before it
     observes: Literal["history"] = "history"
 
     @property
@@ -102,7 +106,7 @@ class QPolicy(PolicyBase):
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Price and order of every series."""
         price, order = np.empty(len(view.stock)), np.empty(len(view.stock))
-        for part in self._scored(view):
+        for part in self._scored(view, every_score=False):
             price[part.rows], order[part.rows] = self.grid.taken(part.scores.argmax(axis=1))
         return Action(price, order)
 
@@ -153,16 +157,16 @@ class QPolicy(PolicyBase):
         at_end = np.minimum(depth.astype(np.int64), max(last, ends_at + 1))
         return np.asarray(np.where(depth < ends_at - 1, np.minimum(depth, last), at_end))
 
-    def _scored(self, view: View) -> Iterator[_Scored]:
-        """All rows, those of like depth together, a chunk at a time."""
+    def _scored(self, view: View, every_score: bool = True) -> Iterator[_Scored]:
+        """All rows, those of like depth together, a chunk at a time; else the greatest scores alone need be right."""
         alike, known = self._alike(view.depth), self._attributes(view)
         for depth in np.unique(alike):
             rows = np.flatnonzero(alike == depth)
             for start in range(0, len(rows), CHUNK):
                 at = rows[start : start + CHUNK]
-                yield self._scored_at(int(depth), view, at, known[at])
+                yield self._scored_at(int(depth), view, at, known[at], every_score)
 
-    def _scored_at(self, depth: int, view: View, at: Ints, known: Floats) -> _Scored:
+    def _scored_at(self, depth: int, view: View, at: Ints, known: Floats, every_score: bool) -> _Scored:
         """Rows at a depth."""
         learned, pairs = min(depth, len(self.q) - 1), self.grid.pairs
         if self.pools and learned == len(self.q) - 1:
@@ -173,11 +177,14 @@ class QPolicy(PolicyBase):
         if self.bounded and support is not None:
             may, untried = support.mask(block, may, pairs, len(self.grid.orders))
         may, unsafe = self.safe.mask(depth, block, may, pairs)
-        scores, penalty = self.q[learned].values(block, pairs), None
-        if self.beta:
+        q, penalty = self.q[learned], None
+        scores = q.values(block, pairs)
+        scores[~may] = -np.inf
+        if self.beta and not every_score and isinstance(q, QFunction) and q.basis.has_penalty_of_paper:
+            scores = q.less_penalty_where_needed(block, pairs, scores, self.beta)
+        elif self.beta:
             penalty = self.penalty(depth, block, may, pairs)
             scores -= penalty
-        scores[~may] = -np.inf
         least, most = self.ranges[learned]
         slack = ROUNDING * (1 + most - least)
         outside = ((block < least - slack) | (block > most + slack)).any(axis=1)
@@ -192,10 +199,11 @@ class QPolicy(PolicyBase):
         return rules.feasible(self.grid, view.stock[at], view.last_price[at], features, most)
 
     def _attributes(self, view: View) -> Floats:
-        """The attributes of the series, (rows, columns)."""
+        """The attributes of the series and the demands before the anchor, (rows, columns)."""
+        earlier = lags_of_view(view, self.lags)
         if self.attributes is None:
-            return np.zeros((len(view.stock), 0))
-        return attributes_of_view(self.attributes, view)[0]
+            return earlier
+        return np.hstack([attributes_of_view(self.attributes, view)[0], earlier])
 
     def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
         """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
@@ -220,7 +228,7 @@ class QPolicy(PolicyBase):
         if self.safe.arrival != arrival_of(self.problem):
             raise LostSalesError(f"its orders arrive {self.safe.arrival} sales, but not those of its problem")
         state = 2 + feature_count(self.asks) + 1 + supply_columns(self.problem)
-        state += 0 if self.attributes is None else len(self.attributes.columns)
+        state += self.lags - 1 + (0 if self.attributes is None else len(self.attributes.columns))
         histories = [*zip(self.q, self.ranges, range(learned), strict=True)]
         histories += [] if self.safe.chance is None else [(self.safe.chance, self.ranges[last], last)]
         for depth, each in enumerate(self.supports or ()):

@@ -55,15 +55,15 @@ class SafeActions:
         these is feasible); the paper's where no learned run went on, which is so by definition at the depth of the
         longest run and tells nothing of what ends one.
 
-        An order that arrives after sales cannot end today's run. So the order is the largest a period earlier too (but
-        not before a run has begun), and where no action is safe enough. One that takes longer is left as it is: a run
-        will have ended before it arrives.
+        An order that arrives after sales cannot end today's run. So the learned order is the largest a period earlier
+        too (but not before a run has begun), and where no action is safe enough. One that takes longer is left as it
+        is: a run will have ended before it arrives.
         """
         no_row = np.zeros(len(feasible), dtype=bool)
         price, order = actions.T
         ends_at = max(self.depth, 1)  # where no run was seen any is too long
-        by_rule = self.kind == "learned" and self.ends_by_rule
-        if self.arrival == "after" and 1 <= depth == ends_at - 1 and not by_rule:
+        by_rule, earlier = self.kind == "learned" and self.ends_by_rule, self.kind == "learned"
+        if earlier and self.arrival == "after" and 1 <= depth == ends_at - 1 and not by_rule:
             return keep_largest(feasible, order), no_row
         if depth < ends_at or (by_rule and depth == self.depth):
             return feasible, no_row
@@ -88,6 +88,7 @@ def fit_safe_actions(
     settings: FqiSettings,
     kind: Safe,
     eps: float,
+    lags: int = 1,
 ) -> SafeActions:
     """Estimate the probability that a run ends from every row at max_depth and beyond."""
     chance: QFunction | None = None
@@ -98,7 +99,7 @@ def fit_safe_actions(
     rows = np.flatnonzero(deep & log.has_next)
     ends = runs.observed.is_observed[rows].astype(np.float64)
     if kind == "learned" and len(rows) and not ends.all():
-        block = blocks_at_depth(log, runs, rows, learned)
+        block = blocks_at_depth(log, runs, rows, learned, lags)
         # An order that arrives after sales cannot end the run: an effect of it would be noise.
         order = np.asarray(log.order)[rows] if log.problem.arrival == "before" else np.zeros(len(rows))
         action = np.column_stack([log.price[rows], order])

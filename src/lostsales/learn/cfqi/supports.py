@@ -1,7 +1,5 @@
 """Support of every depth of a log, and warnings of what the log cannot show."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from lostsales.data.feature import feature_count
@@ -9,12 +7,10 @@ from lostsales.data.log import SalesLog
 from lostsales.data.splits import Holdout, folds_of
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import warn
+from lostsales.learn.cfqi.choices import CfqiChoices
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.support import Support
 from lostsales.types import Bools
-
-if TYPE_CHECKING:
-    from lostsales.learn.cfqi.settings import CFQI
 
 AFTER_STOCKOUT_ROWS = 60  # from which on behaviour after a stock-out has a support of its own
 RULED_ROWS = 12  # from which on one price or one order after every stock-out counts as a rule
@@ -25,7 +21,7 @@ Sample = tuple[Partition, Bools]  # rows of a part
 
 
 def supports_by_depth(
-    log: SalesLog, runs: Runs, parts: list[Partition], holdout: Holdout, settings: "CFQI"
+    log: SalesLog, runs: Runs, parts: list[Partition], holdout: Holdout, settings: CfqiChoices
 ) -> tuple[Support, ...]:
     """The support of each depth, and a warning where one price or one order alone is supported at one.
 

@@ -1,7 +1,7 @@
 """Regression targets of Q^(i): surrogate profit plus the discounted value of the next history."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,18 +34,22 @@ class ActionValueFunction(Protocol):
         ...
 
 
-# Q - U of prepared histories and actions, (rows, actions).
-Scorer = Callable[[Any, float], Floats]
+# Q - U of prepared histories and actions, -inf where not allowed, (rows, actions); the greatest of a row is right.
+Scorer = Callable[[Any, float, Bools | None], Floats]
 
 
 class RegressionDesign(Protocol):
     """The rows of a depth and the function class that learns from them."""
 
-    def q(self, targets: Floats, low: float, high: float) -> tuple[ActionValueFunction, float]:
-        """Q of these targets, kept within low and high, and the root mean squared Bellman residual."""
+    def q(
+        self, targets: Floats, low: float, high: float, mean: float | None = None
+    ) -> tuple[ActionValueFunction, float]:
+        """Q of these targets and prior mean, kept within low and high, and the root mean squared Bellman residual."""
         ...
 
-    def scorer(self, block: Floats, actions: Floats, usual: Ints | None = None) -> Scorer | None:
+    def scorer(
+        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Floats] | None = None
+    ) -> Scorer | None:
         """Q - U prepared for histories that every iteration evaluates; None where nothing can be prepared."""
         ...
 
@@ -59,15 +63,22 @@ class NextHistories:
     block: Floats  # (rows, coordinates)
     may: Bools | None  # (rows, actions)
     actions: Floats
-    scorer: Scorer | None
+    scorer: Scorer | None = None
     usual: Ints | None = None  # (rows,) the usual action, where the penalty is on gains over it
     weight: float = 1.0  # of the penalty
+    known: dict[object, Floats] = field(default_factory=dict)  # deviations of these histories
+
+    def prepared(self, design: RegressionDesign) -> "NextHistories":
+        """The same, ready for the Q-functions of a design."""
+        return replace(self, scorer=design.scorer(self.block, self.actions, self.usual, self.known))
 
     def best(self, q: ActionValueFunction, beta: float) -> Floats:
         """Max over allowed actions of Q, or of Q - U where the update is pessimistic, (rows,)."""
         beta *= self.weight
-        scores = q.values(self.block, self.actions) if self.scorer is None else self.scorer(q, beta)
-        if self.scorer is None and beta:
+        if self.scorer is not None:
+            return np.asarray(self.scorer(q, beta, self.may).max(axis=1, initial=-np.inf))
+        scores = q.values(self.block, self.actions)
+        if beta:
             scores -= q.penalty(self.block, self.actions, beta, self.usual)
         if self.may is not None:
             scores[~self.may] = -np.inf
@@ -87,12 +98,9 @@ class NextValues:
         part: Partition,
         allowed: tuple[Bools | None, Bools | None],
         actions: Floats,  # (actions, 2)
-        designs: list[Any],
-        rows_in_all: int,
         behaviour: tuple[Support, ...] | None = None,  # by depth, where the penalty is on gains over the usual action
     ) -> "NextValues":
-        """The next history has depth 0 after observed demand, else `next_learned`; `rows_in_all` are of all depths."""
-        keep = rows_in_all * len(actions) <= KEPT_SCORES
+        """The next history has depth 0 after observed demand, else `next_learned`."""
         after = []
         stocked_out = max(part.next_learned, 1)  # whose behaviour is its own, though Q may be that of depth 0
         for rows, to, described, block, may in (
@@ -105,9 +113,12 @@ class NextValues:
                 if behaviour is not None:
                     usual = behaviour[described].usual_action(there, may_there, actions)
                     weight = behaviour[described].gain_weight
-                scorer = designs[to].scorer(there, actions, usual) if keep else None
-                after.append(NextHistories(rows[some], to, there, may_there, actions, scorer, usual, weight))
+                after.append(NextHistories(rows[some], to, there, may_there, actions, None, usual, weight))
         return cls(len(part.rows), tuple(after))
+
+    def prepared(self, designs: list[RegressionDesign]) -> "NextValues":
+        """The same, ready for the Q-functions of these designs, by depth."""
+        return replace(self, after=tuple(each.prepared(designs[each.depth]) for each in self.after))
 
 
 def targets(

@@ -26,7 +26,11 @@ class ValueFunction:
     @classmethod
     def of(cls, states: Floats, returns: Floats, episode: Ints, seed: int) -> "ValueFunction":
         """Regression of returns (rows,) on states (rows, coordinates); folds hold out whole episodes."""
-        scaler, no_action, function = Scaler.of(states), np.zeros((len(states), 2)), FunctionClass(most_rank=MOST_RANK)
+        scaler, no_action, function = (
+            Scaler.of(states),
+            np.zeros((len(states), 2)),
+            FunctionClass(most_rank=MOST_RANK, pilot_share=0.0),
+        )
         action_scaler, scaled, fold = ActionScaler.of(no_action), scaler(states), episode % FOLDS
         folds = [(fold == each, fold != each) for each in range(FOLDS)]
         search = HyperparameterSearch.of(scaled, no_action, folds, function, seed)

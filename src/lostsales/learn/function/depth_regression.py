@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal, TypeGuard
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from lostsales.data.parallel import in_parallel
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, QBasis, QFunction, Scaler
-from lostsales.learn.function.ridge import CrossValidation, RidgeFactor
+from lostsales.learn.function.ridge import CrossValidation, RidgeFactor, SpectralCrossValidation
 from lostsales.types import Array, Bools, Floats, Ints
 
 # Above so many numbers features are kept in single precision, which is safe as |phi| <= 1 (unlike kernel values, whose
@@ -19,6 +20,7 @@ DOUBLE = 60_000_000
 KEEP = 400_000_000
 CANDIDATES = 5  # rows per landmark from which landmarks are drawn
 CHUNK = 4_000
+SPECTRAL_FROM = 500  # landmarks in the cross-validation from which on its factors are shared by ridges and folds
 SPANS = 8  # of a long design, which threads work on
 MANY_ROWS = 20_000  # from which on several threads are quicker
 
@@ -47,9 +49,12 @@ class RidgeDesign:
             return self.basis.map.moment(self.history[part], self.action[part], targets)
         return np.asarray(targets @ self.kept_phi[part].astype(np.float64, copy=False))
 
-    def q(self, targets: Floats, low: float, high: float) -> tuple[QFunction, float]:
-        """Q of the targets by ridge regression (Equation 16), and the root mean squared residual."""
-        mean = float(targets.mean())
+    def q(self, targets: Floats, low: float, high: float, mean: float | None = None) -> tuple[QFunction, float]:
+        """Q of the targets by ridge regression (Equation 16), and the root mean squared residual.
+
+        The prior mean is that of the targets by default; the paper's is 0.
+        """
+        mean = float(targets.mean()) if mean is None else mean
         centred = targets - mean
         moment = self.moment(centred)
         weights = self.factor.solve(moment)
@@ -60,14 +65,29 @@ class RidgeDesign:
             squares = max(float(centred @ centred) - explained, 0.0) / len(centred)
         return QFunction(self.basis, weights, mean, low, high), float(np.sqrt(squares))
 
-    def scorer(self, block: Floats, actions: Floats, usual: Ints | None = None) -> Callable[[QFunction, float], Floats]:
-        """Q - U of given histories against actions, for any Q of this design."""
-        grid = self.basis.on_grid(block, actions)
-        penalty = None if self.basis.uncertainty is None else self.basis.penalty(block, actions, 1.0, usual)
+    def scorer(
+        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Floats] | None = None
+    ) -> Callable[[QFunction, float, Bools | None], Floats]:
+        """Q - U of given histories against allowed actions, for any Q of this design; the paper's U where needed.
 
-        def score(q: QFunction, beta: float) -> Floats:
+        `known` keeps the deviations of these histories, by what they are deviations of.
+        """
+        grid, uncertainty = self.basis.on_grid(block, actions), self.basis.uncertainty
+        found = {} if known is None else known
+        where_needed = usual is None and self.basis.has_penalty_of_paper
+        if uncertainty is not None and uncertainty not in found:
+            unknown = np.full((len(block), len(actions)), np.nan)
+            found[uncertainty] = unknown if where_needed else self.basis.deviation(block, actions, usual)
+
+        def score(q: QFunction, beta: float, may: Bools | None) -> Floats:
             values = q.on(grid)
-            return values - beta * penalty if beta and penalty is not None else values
+            if may is not None:
+                values[~may] = -np.inf
+            if not beta or uncertainty is None:
+                return values
+            if where_needed:
+                return q.less_penalty_where_needed(block, actions, values, beta, found[uncertainty])
+            return values - beta * q.basis.choice.sigma * found[uncertainty]
 
         return score
 
@@ -79,32 +99,38 @@ class HyperparameterSearch:
     rows: Ints  # of the subsample
     kernels: tuple[Kernel | None, ...]
     ridges: tuple[float, ...]
-    trials: tuple[CrossValidation, ...]  # by kernel
+    trials: tuple[CrossValidation | SpectralCrossValidation, ...]  # by kernel
+    error: Literal["absolute", "squared"]
 
     @classmethod
     def of(
         cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
     ) -> "HyperparameterSearch":
         """From the standardised rows of a depth and their folds (test, train)."""
-        rows = subsample(len(history), function.pilot_rows, seed)
+        size, rank = function.pilot(len(history))
+        rows = subsample(len(history), size, seed)
         history, action = history[rows], action[rows]
         parts = [(test[rows], train[rows]) for test, train in folds]
-        at = subsample(len(rows), function.pilot_rank, seed)
+        at = subsample(len(rows), rank, seed)
         kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
-        phis = (_map(kernel, history[at], action[at], function).features(history, action) for kernel in kernels)
-        trials = tuple(CrossValidation.of(phi, parts, function.ridges) for phi in phis)
-        return cls(rows, kernels, function.ridges, trials)
+        maps = (_map(kernel, history[at], action[at], function) for kernel in kernels)
+        method = CrossValidation if len(at) < SPECTRAL_FROM else SpectralCrossValidation
+        trials = tuple(
+            method.of(_features(mapped, history, action), parts, _ridges(mapped, function.ridges, len(rows)))
+            for mapped in maps
+        )
+        return cls(rows, kernels, function.ridges, trials, function.error)
 
     def choose(self, targets: Floats) -> Hyperparameters:
-        """The kernel, bandwidth and ridge with the least mean absolute held-out error, targets centred.
+        """The kernel, bandwidth and ridge with the least held-out error of targets less their prior mean.
 
-        Squares would let a few rows of a heavy tail decide.
+        It is absolute by default: squares would let a few rows of a heavy tail decide.
         """
         errors, sigmas = [], []
         for trial in self.trials:
             residuals = trial.residuals(targets[self.rows])
-            errors.append(np.mean(np.abs(residuals), axis=0))
             sigmas.append(np.sqrt(np.mean(residuals**2, axis=0)))
+            errors.append(sigmas[-1] if self.error == "squared" else np.mean(np.abs(residuals), axis=0))
         kernel, ridge = np.unravel_index(int(np.argmin(errors)), (len(self.kernels), len(self.ridges)))
         return Hyperparameters(self.kernels[kernel], self.ridges[ridge], float(sigmas[kernel][ridge]))
 
@@ -145,13 +171,33 @@ def build(
     mapped = _map(choice.kernel, history[at], action[at], function)
     gram, kept = _moments(mapped, history, action)
     basis = QBasis(scaler, action_scaler, mapped, choice)
-    return RidgeDesign(basis, RidgeFactor.of(gram, choice.ridge), history, action, kept)
+    (ridge,) = _ridges(mapped, (choice.ridge,), rows)
+    return RidgeDesign(basis, RidgeFactor.of(gram, ridge), history, action, kept)
+
+
+def _is_exact(mapped: FeatureMap, rows: int) -> TypeGuard[KernelMap]:
+    """True if every row is a landmark, in the same order: then Phi is L."""
+    return isinstance(mapped, KernelMap) and len(mapped.root) == rows
+
+
+def _ridges(mapped: FeatureMap, ridges: tuple[float, ...], rows: int) -> tuple[float, ...]:
+    """Ridges to add to Phi'Phi: an exact one has the jitter of the root already."""
+    if not _is_exact(mapped, rows):
+        return ridges
+    return tuple(max(ridge - mapped.jitter, ridge / 2) for ridge in ridges)
+
+
+def _features(mapped: FeatureMap, history: Floats, action: Floats) -> Floats:
+    """Phi of all rows, (rows, rank)."""
+    if _is_exact(mapped, len(history)):
+        return mapped.root
+    return mapped.features(history, action)
 
 
 def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Array | None]:
     """Phi'Phi, and Phi itself where it may stay in memory."""
-    if isinstance(mapped, KernelMap) and len(mapped.root) == len(history):
-        return mapped.root.T @ mapped.root, mapped.root  # on the landmarks themselves Phi is L
+    if _is_exact(mapped, len(history)):
+        return mapped.root.T @ mapped.root, mapped.root
     rows, rank = len(history), mapped.features(history[:1], action[:1]).shape[1]
     kept: Array | None = None
     if rows * rank <= KEEP:

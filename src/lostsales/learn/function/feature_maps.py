@@ -102,6 +102,12 @@ class KernelMap:
         gram = kernel.between((history, action), (history, action))
         return cls(kernel, history, action, _root(gram))
 
+    @property
+    def jitter(self) -> float:
+        """Addition to the diagonal of K_mm that gave it a root."""
+        first = self.kernel.diagonal(self.history[:1], self.action[:1])
+        return max(float(self.root[0, 0] ** 2 - first[0]), 0.0)
+
     def dimension(self, coordinates: int) -> int:  # noqa: ARG002, the protocol passes it
         """How many landmarks there are."""
         return len(self.root)

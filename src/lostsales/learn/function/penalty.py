@@ -40,6 +40,14 @@ class Uncertainty:
         history = history if self.history_range is None else np.clip(history, *self.history_range)
         if usual is not None:
             return np.sqrt(self.variance.of_gains(history, actions, usual))
-        above = np.sqrt(self.variance(history, actions))
+        return self._above(self.variance(history, actions))
+
+    def of_pairs(self, history: Floats, action: Floats) -> Floats:
+        """Of standardised histories with one action each, (rows,)."""
+        history = history if self.history_range is None else np.clip(history, *self.history_range)
+        return self._above(self.variance.of_pairs(history, action))
+
+    def _above(self, variance: Floats) -> Floats:
+        above = np.sqrt(variance)
         above -= self.threshold
         return np.maximum(above, 0.0, out=above)

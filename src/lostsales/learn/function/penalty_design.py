@@ -30,7 +30,7 @@ def with_penalty(design: RidgeDesign, function: FunctionClass, seed: int, former
         rank = function.support_rank
         low_rank = function.model_copy(update={"exact_rows": rank, "most_rank": rank, "by_dimension": False})
         support = build(basis.scaler, basis.action_scaler, design.history, design.action, choice, low_rank, seed)
-    variance = posterior_variance_of(support.basis.map, support.factor)
+    variance = posterior_variance_of(support.basis.map, support.factor, support.basis.choice.ridge, len(design.history))
     if not function.unpenalized_share:
         return replace(design, basis=replace(basis, uncertainty=Uncertainty(variance)))
     history_range = np.quantile(design.history, [TRIM, 1 - TRIM], axis=0)

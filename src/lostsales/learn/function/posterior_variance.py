@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Annotated, ClassVar, Protocol
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpstrf
 
@@ -16,6 +16,8 @@ from lostsales.learn.function.ridge import RidgeFactor
 from lostsales.saved_fields import Axis, OneOf, Positive, numbers
 from lostsales.types import Floats, Ints
 
+LOW_RANK_FROM = 300  # landmarks from which on a low rank is worth its eigenvalues
+LOW_RANK_ERROR = 1e-7  # of k_post, at most
 INTERPOLATION_ERROR = 1e-3  # of a function of norm 1, over actions
 
 
@@ -29,6 +31,10 @@ class PosteriorVariance(Protocol):
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """Of standardised histories against a grid of standardised actions, (rows, actions)."""
+        ...
+
+    def of_pairs(self, history: Floats, action: Floats) -> Floats:
+        """Of standardised histories with one standardised action each, (rows,)."""
         ...
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
@@ -48,7 +54,11 @@ class PairwiseVariance:
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
-        return np.column_stack([self._form(*self._mapped(history, each)) for each in actions])
+        return np.column_stack([self.of_pairs(history, each) for each in actions])
+
+    def of_pairs(self, history: Floats, action: Floats) -> Floats:
+        """k_post / ridge of one action a row, or of the same for all."""
+        return self._form(*self._mapped(history, action))
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
         """That of the difference; what the map leaves over counts as independent between actions."""
@@ -93,6 +103,12 @@ class FactoredVariance:
         form = self._form(self.kernel.of_history(history, self.history), actions)
         return np.maximum(1.0 / self.ridge - form, 0.0)
 
+    def of_pairs(self, history: Floats, action: Floats) -> Floats:
+        """k_post / ridge of one action a row."""
+        product = self.kernel.of_history(history, self.history)
+        product *= self.kernel.of_action(action, self.action)
+        return np.maximum(1.0 / self.ridge - self._quadratic(product), 0.0)
+
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
         """k_post(a, a) + k_post(b, b) - 2 k_post(a, b), over the ridge; the last by one product for all actions."""
         of_history = self.kernel.of_history(history, self.history)
@@ -110,13 +126,23 @@ class FactoredVariance:
         nodes, weights = interpolation_nodes(self.kernel.of_action(actions, actions) ** 2)
         form = np.empty((len(of_history), len(nodes)))
         for column, near in enumerate(self.kernel.of_action(actions[nodes], self.action)):
-            product = of_history * near
-            if self.root is None:
-                np.einsum("ij,ij->i", product @ self.matrix, product, out=form[:, column])
-            else:  # half the work
-                rooted = dtrmm(1.0, self.root, product.T, lower=1, trans_a=1, overwrite_b=1)
-                np.einsum("ij,ij->j", rooted, rooted, out=form[:, column])
+            form[:, column] = self._quadratic(of_history * near)
         return np.asarray(form @ weights)
+
+    def _quadratic(self, product: Floats) -> Floats:
+        """K'Mk of each row of a matrix, which is overwritten, (rows,)."""
+        if self.low_rank_root is not None:
+            rooted = product @ self.low_rank_root
+            return np.asarray(np.einsum("ij,ij->i", rooted, rooted))
+        if self.root is None:
+            return np.asarray(np.einsum("ij,ij->i", product @ self.matrix, product))
+        rooted = dtrmm(1.0, self.root, product.T, lower=1, trans_a=1, overwrite_b=1)  # half the work
+        return np.asarray(np.einsum("ij,ij->j", rooted, rooted))
+
+    @cached_property
+    def low_rank_root(self) -> Floats | None:
+        """R (rank, r) with k'Mk = |R'k|^2 for the kernel k of any pair, where r saves time; not kept in files."""
+        return None
 
     @cached_property
     def root(self) -> Floats | None:
@@ -134,11 +160,30 @@ def interpolation_nodes(gram: Floats) -> tuple[Ints, Floats]:
     return nodes, np.linalg.solve(gram[np.ix_(nodes, nodes)], gram[nodes])
 
 
-def posterior_variance_of(mapped: FeatureMap, factor: RidgeFactor) -> PosteriorVariance:
-    """The posterior variance of a factored design."""
-    inverse, ridge = factor.inverse(), factor.ridge
+def posterior_variance_of(mapped: FeatureMap, factor: RidgeFactor, ridge: float, rows: int) -> PosteriorVariance:
+    """The posterior variance of a factored design of so many rows."""
     if not (isinstance(mapped, KernelMap) and mapped.kernel.factors):
-        return PairwiseVariance(mapped, inverse, ridge)
-    half = solve_triangular(mapped.root, np.eye(len(inverse)) / ridge - inverse, lower=True, trans="T")
+        return PairwiseVariance(mapped, factor.inverse(), ridge)
+    if len(mapped.root) == rows:
+        return _of_every_row(mapped, ridge)
+    half = solve_triangular(mapped.root, np.eye(len(mapped.root)) / ridge - factor.inverse(), lower=True, trans="T")
     matrix = solve_triangular(mapped.root, half.T, lower=True, trans="T")
     return FactoredVariance(mapped.kernel, mapped.history, mapped.action, matrix, ridge)
+
+
+def _of_every_row(mapped: KernelMap, ridge: float) -> FactoredVariance:
+    """M = (K + ridge)^-1 / ridge where every row is a landmark, by a root of low rank where the kernel is smooth.
+
+    With K = V diag(s) V', a direction of small s has at most s / (s + ridge) of the prior variance.
+    """
+    pairs = mapped.history, mapped.action
+    gram = mapped.kernel.between(pairs, pairs)
+    if len(gram) < LOW_RANK_FROM:
+        return FactoredVariance(mapped.kernel, *pairs, RidgeFactor.of(gram, ridge).inverse() / ridge, ridge)
+    spectrum, vectors = eigh(gram, driver="evd", check_finite=False, overwrite_a=True)
+    kept = spectrum > LOW_RANK_ERROR * ridge
+    root = vectors[:, kept] / np.sqrt(ridge * (spectrum[kept] + ridge))
+    found = FactoredVariance(mapped.kernel, *pairs, root @ root.T, ridge)
+    if 2 * root.shape[1] <= len(root):
+        vars(found)["low_rank_root"] = root
+    return found

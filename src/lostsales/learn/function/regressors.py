@@ -83,14 +83,16 @@ class RegressorDesign:
         scaler, action_scaler = Scaler.of(block), ActionScaler.of(action)
         return cls(regressor, scaler, action_scaler, np.hstack([scaler(block), action_scaler(action)]))
 
-    def q(self, targets: Floats, low: float, high: float) -> tuple[RegressorQ, float]:
-        """Fit a copy, and the root mean squared residual."""
-        mean, model = float(targets.mean()), deepcopy(self.regressor)
+    def q(self, targets: Floats, low: float, high: float, mean: float | None = None) -> tuple[RegressorQ, float]:
+        """Fit a copy to targets less the prior mean, by default their own, and the root mean squared residual."""
+        mean, model = float(targets.mean()) if mean is None else mean, deepcopy(self.regressor)
         model.fit(self.inputs, targets - mean)
         residual = float(np.sqrt(np.mean((mean + model.predict(self.inputs) - targets) ** 2)))
         return RegressorQ(self.scaler, self.action_scaler, model, mean, low, high), residual
 
-    def scorer(self, block: Floats, actions: Floats, usual: Ints | None = None) -> None:
+    def scorer(
+        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Floats] | None = None
+    ) -> None:
         """Nothing can be prepared: every fit is another function."""
 
 

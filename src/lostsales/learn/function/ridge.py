@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from lostsales.types import Bools, Floats
 
 ROUNDING = 1e-12
+SPECTRAL_ROUNDING = 1e-8  # directions below this share of the least ridge have no part in any prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,4 +83,49 @@ class CrossValidation:
             left = targets[test, None] - self.phi[test] @ weights
             left[:, [failed for _, failed in factors]] = np.inf
             found.append(left)
+        return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralCrossValidation:
+    """The same residuals for many features: one spectral decomposition serves every ridge and fold.
+
+    With H = Phi (Phi'Phi + ridge)^-1 Phi', the residuals of rows F that are left out together are
+    (I - H_FF)^-1 (y - Hy)_F.
+    """
+
+    rotated: Floats  # (rows, rank) Phi W, where Phi'Phi = W diag(spectrum) W'
+    spectrum: Floats  # (rank,)
+    ridges: tuple[float, ...]
+    folds: list[tuple[Bools, Bools]]  # (test, train), each with rows to test
+    factors: list[list[tuple[Floats, bool]]]  # by fold and ridge: Cholesky factor of I - H_FF, and whether it failed
+
+    @classmethod
+    def of(cls, phi: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> "SpectralCrossValidation":
+        """Decompose once, and factor what every fold leaves out."""
+        spectrum, vectors = eigh(phi.T @ phi, driver="evd", check_finite=False, overwrite_a=True)
+        kept = spectrum > SPECTRAL_ROUNDING * min(ridges)
+        spectrum, rotated = spectrum[kept], phi @ vectors[:, kept]
+        tested = [fold for fold in folds if fold[0].any()]
+        factors = []
+        for _, train in tested:
+            out, each = rotated[~train], []
+            for ridge in ridges:
+                left = -(out / (spectrum + ridge)) @ out.T
+                left[np.diag_indices_from(left)] += 1.0
+                root, failed = dpotrf(left.T, lower=1)
+                each.append((root, failed > 0))
+            factors.append(each)
+        return cls(rotated, spectrum, ridges, tested, factors)
+
+    def residuals(self, targets: Floats) -> Floats:
+        """Held-out residuals of every ridge, the folds one below the other, (tested rows, ridges)."""
+        moment = self.rotated.T @ targets
+        fitted = self.rotated @ (moment[:, None] / (self.spectrum[:, None] + np.array(self.ridges)))
+        in_sample, found = targets[:, None] - fitted, []
+        for (test, train), factors in zip(self.folds, self.factors, strict=True):
+            out, left = in_sample[~train], np.empty((int((~train).sum()), len(factors)))
+            for column, (root, failed) in enumerate(factors):
+                left[:, column] = np.inf if failed else dpotrs(root, out[:, column], lower=1)[0]
+            found.append(left[test[~train]])
         return np.concatenate(found)

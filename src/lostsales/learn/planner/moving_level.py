@@ -11,10 +11,10 @@ from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.products import Products
 from lostsales.data.relative import has_whole_sales, names_quantities
-from lostsales.demand.forecasting.counts import log_scores
-from lostsales.demand.forecasting.level_loops import level_paths
-from lostsales.demand.forecasting.spread import USUAL, Spread, likeliest_spread
 from lostsales.demand.law.demand_model import DemandModel
+from lostsales.demand.model.counts import log_scores
+from lostsales.demand.model.level_loops import level_paths
+from lostsales.demand.model.spread import USUAL, Spread, likeliest_spread
 from lostsales.policy.moving_level import (
     DECAYS,
     PRIOR,

@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from lostsales.data.economics import carried, order_room, period_profit, stocked
-from lostsales.demand.forecasting.counts import count_quantile
 from lostsales.demand.forecasting.moving_level_loops import (
     DAMPING,
     FEW,
@@ -15,6 +14,7 @@ from lostsales.demand.forecasting.moving_level_loops import (
     RATES,
 )
 from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.model.counts import count_quantile
 from lostsales.learn.planner.paths.roll_out_loops import LOST, Terms, Unit, order_of
 from lostsales.learn.planner.paths.search_loops import (
     LEAST_ARRIVING,

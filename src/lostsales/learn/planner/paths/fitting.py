@@ -4,10 +4,10 @@ import numpy as np
 
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.product_table import ProductTable
-from lostsales.demand.exposure.market import Market
+from lostsales.demand.exposure.market import DemandExposure
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.policy import MOST_REVIEW, PathPolicy, check_draws
-from lostsales.learn.planner.paths.prices import PriceRange
+from lostsales.learn.planner.paths.prices import ProductPrices
 from lostsales.learn.planner.paths.product_levels import ProductLevels
 from lostsales.learn.planner.paths.search import Search
 from lostsales.learn.training_data import TrainingData
@@ -33,7 +33,7 @@ def fit_paths(
     _check_rules(data)
     review = _review(log, data.rules)
     check_draws(log.problem, search, review)
-    market, fitted = Market.learned(log, data.runs.observed)
+    market, fitted = DemandExposure.learned(log, data.runs.observed)
     usual = log.products.means(np.exp(fitted.level))
     return PathPolicy(
         problem=log.problem,
@@ -41,7 +41,7 @@ def fit_paths(
         products=ProductTable.of(log, data.rules),
         market=market,
         levels=ProductLevels.of(log, data.runs, market, usual),
-        prices=PriceRange.of(log, data.rules),
+        prices=ProductPrices.of(log, data.rules),
         sets_prices=sets_prices and not log.keeps_price,
         caution=caution,
         discount=max(log.problem.discount, LEAST_DISCOUNT) if discount is None else discount,

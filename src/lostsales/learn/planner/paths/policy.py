@@ -10,11 +10,11 @@ from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.units import order_multiple
+from lostsales.demand.exposure.market import DemandExposure
 from lostsales.demand.forecasting.moving_levels import MovingLevels
-from lostsales.demand.exposure.market import Market
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.allowed_orders import nearest_allowed
-from lostsales.learn.planner.paths.prices import PriceRange, planned_price
+from lostsales.learn.planner.paths.prices import ProductPrices, planned_price
 from lostsales.learn.planner.paths.product_levels import ProductLevels
 from lostsales.learn.planner.paths.search import Search, demand_paths, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Found, Situation
@@ -32,7 +32,7 @@ MOST_REVIEW = 1_000  # periods between order days: bounds the memory that a file
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
 
 
-class Plan(NamedTuple):
+class PricePlan(NamedTuple):
     """Prices and market of the open period and of those ahead."""
 
     at: Ints  # (rows,) entry of each product, -1 where it is unknown
@@ -49,7 +49,7 @@ class _Decided(NamedTuple):
     found: Found
     levels: MovingLevels
     situation: Situation
-    plan: Plan
+    plan: PricePlan
     today: Array | None  # (rows, 1) the date
 
 
@@ -60,9 +60,9 @@ class PathPolicy(PolicyBase):
     problem: Problem
     rules: SavedRules
     products: ProductTable
-    market: Market
+    market: DemandExposure
     levels: ProductLevels
-    prices: PriceRange
+    prices: ProductPrices
     sets_prices: bool  # False: every product keeps its last price
     caution: NonNegative  # standard errors of the elasticity by which another price is worth less
     discount: Share
@@ -188,7 +188,7 @@ class PathPolicy(PolicyBase):
         costs: UnitCosts,
         periods: int,
         dates: Array | None,
-    ) -> tuple[Plan, Floats]:
+    ) -> tuple[PricePlan, Floats]:
         """Planned prices of today and the periods ahead, and the prices that may be charged today instead."""
         at, market, rows = self._at(view), self.market, len(view.stock)
         inputs = self._coming_inputs(view, periods)
@@ -222,7 +222,7 @@ class PathPolicy(PolicyBase):
             price = np.where(unknown, kept[:, None], price)
             choices = np.where(may & ~fixed[:, None], choices, np.nan)
         exposure = market.exposure(at, price, inputs, dates)
-        return Plan(at, state, np.ascontiguousarray(price), inputs, np.ascontiguousarray(exposure)), choices
+        return PricePlan(at, state, np.ascontiguousarray(price), inputs, np.ascontiguousarray(exposure)), choices
 
     def _effect(self, at: Ints, prices: Floats, base: Floats) -> tuple[Floats, Floats]:
         """Change of the logarithm of demand by prices (rows, prices) against others (rows, 1), and its uncertainty."""
@@ -276,7 +276,7 @@ class PathPolicy(PolicyBase):
     def _situation(
         self,
         view: View,
-        plan: Plan,
+        plan: PricePlan,
         choices: Floats,
         levels: MovingLevels,
         rules: Rules,

@@ -24,7 +24,7 @@ MOST_EFFECT = 4.0  # bound of the logarithm of what a price does to demand
 
 
 @dataclass(frozen=True, eq=False)
-class PriceRange:
+class ProductPrices:
     """Lowest, highest and usual price of each product, without (first) and with (second row) its promotion."""
 
     AXES: ClassVar[dict[str, Axis]] = {"listed prices": Axis(least=0)}
@@ -39,7 +39,7 @@ class PriceRange:
     endings: tuple[float, ...]
 
     @classmethod
-    def of(cls, log: DecisionLog, rules: BusinessRules) -> "PriceRange":
+    def of(cls, log: DecisionLog, rules: BusinessRules) -> "ProductPrices":
         """Ranges of the products of a log; `price_beyond` of the rules widens them."""
         product, count = log.products.of_row, len(log.products)
         columns = feature_columns(log.problem.features, list(log.features.T))

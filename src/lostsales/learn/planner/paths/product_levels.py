@@ -9,8 +9,8 @@ from lostsales.data.assortment import is_assortment
 from lostsales.data.feature import Feature
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.runs import Runs
+from lostsales.demand.exposure.market import DemandExposure
 from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
-from lostsales.demand.exposure.market import Market
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import View
 from lostsales.saved_fields import POSITIVE, numbers
@@ -41,7 +41,7 @@ class ProductLevels:
     one_shop: bool  # series are episodes of one shop, and not products: a new one starts like the others
 
     @classmethod
-    def of(cls, log: DecisionLog, runs: Runs, market: Market, usual: Floats) -> "ProductLevels":
+    def of(cls, log: DecisionLog, runs: Runs, market: DemandExposure, usual: Floats) -> "ProductLevels":
         """Levels at the end of a log; `usual` (products,) are the mean ones."""
         product, count = log.products.of_row, len(log.products)
         order = np.argsort(product, kind="stable")
@@ -64,7 +64,7 @@ class ProductLevels:
         return cls(level, spread, members, usual, one_shop)
 
     def levels_of(
-        self, view: View, at: Ints, counted: bool, market: Market, features: tuple[Feature, ...]
+        self, view: View, at: Ints, counted: bool, market: DemandExposure, features: tuple[Feature, ...]
     ) -> MovingLevels:
         """Levels of the products of a view after all of their rows, starting from those of the log.
 
@@ -100,7 +100,7 @@ class ProductLevels:
 
 
 def moved(
-    levels: MovingLevels, recent: RecentDemand, at: Ints, market: Market, features: tuple[Feature, ...]
+    levels: MovingLevels, recent: RecentDemand, at: Ints, market: DemandExposure, features: tuple[Feature, ...]
 ) -> MovingLevels:
     """Levels after the rows of their products `at` (series,), in tables of some products at a time."""
     count = len(recent.end)

@@ -1,0 +1,1 @@
+"""The demand model: level, season and response to prices and features, with censored demand."""

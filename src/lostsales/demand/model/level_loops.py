@@ -1,0 +1,119 @@
+"""Filters of levels in compiled code: a bank of forgetting rates, updated by demands and stock-outs."""
+
+import numpy as np
+
+from lostsales._jit import compiled
+from lostsales.demand.model.counts import demand_at_least, log_score
+from lostsales.types import Bools, Floats, Ints
+
+
+@compiled
+def filter_levels(
+    demand: Floats,
+    exposure: Floats,
+    censored: Bools,
+    index: Floats,
+    own: Ints,
+    ends: Ints,
+    decays: Floats,
+    prior: float,
+    usual: Floats,
+    spread: tuple[float, float],
+    integer: bool,
+) -> tuple[Floats, Floats]:
+    """Levels of every series after its period `ends`, (series, rates), and these levels smoothed once more.
+
+    With rate k, demand of s periods ago has weight decay_k^s: the level is the posterior mean of a Poisson rate with a
+    gamma prior and a discounted past (power discounting). The prior is worth `prior` periods at the next slower
+    level, for the slowest at `usual`. A period is weighted by its precision relative to one of exposure 1: beyond
+    Poisson variance, a promotion with five times the demand has less than five times the weight. A stock-out enters by
+    its conditional mean demand, weighted by its information relative to that of an observed demand.
+
+    `demand`, `exposure` and `censored` are (series, periods). The exposure of a period is its share of time on sale
+    times its seasonal index (rows, periods); `own` is the row of each series in it. Rates are ordered from fast to
+    slow. `spread` has the factors of mean and squared mean in the variance; counts have the mean in addition.
+    """
+    n, rates = len(demand), len(decays)
+    levels, smoothed = np.empty((n, rates)), np.empty((n, rates))
+    total, weight = np.empty(rates), np.empty(rates)
+    for i in range(n):
+        total[:], weight[:] = 0.0, 0.0
+        began = False
+        for t in range(ends[i] + 1):
+            exposed = exposure[i, t] * index[own[i], t]
+            slower = usual[i]
+            for k in range(rates - 1, -1, -1):
+                total[k] *= decays[k]
+                weight[k] *= decays[k]
+                if exposed > 0.0:
+                    level = (total[k] + prior * slower) / (weight[k] + prior)
+                    mean = level * exposed
+                    of_mean = spread[0] + integer + spread[1] * mean
+                    share = (spread[0] + integer + spread[1] * level) / of_mean
+                    if censored[i, t]:
+                        expected, known = demand_at_least(demand[i, t], mean, of_mean * mean, integer)
+                        total[k] += share * (expected - mean + known * mean)
+                        weight[k] += share * known * exposed
+                    else:
+                        total[k] += share * demand[i, t]
+                        weight[k] += share * exposed
+                slower = (total[k] + prior * slower) / (weight[k] + prior)
+                levels[i, k] = slower
+                if exposed > 0.0:
+                    smoothed[i, k] = (1 - decays[k]) * slower + decays[k] * smoothed[i, k] if began else slower
+            began = began or exposed > 0.0
+        if not began:
+            levels[i], smoothed[i] = usual[i], usual[i]
+    return levels, smoothed
+
+
+@compiled
+def level_paths(
+    demand: Floats,
+    exposure: Floats,
+    censored: Bools,
+    series: Ints,
+    total: Floats,
+    weight: Floats,
+    score: Floats,
+    decays: Floats,
+    prior: float,
+    usual: Floats,
+    spread: tuple[float, float],
+    integer: bool,
+    discount: float,
+) -> Floats:
+    """Level before each row, (rows, 2): the mixture of all rates, and the slowest.
+
+    Rows are sorted by series and period. Rates are weighted by the likelihood of the demands so far, discounted by
+    `discount` (dynamic model averaging). `total`, `weight` and `score` (series, rates) are the state of each series
+    before its first row, updated in place to that after its last; see `filter_levels`.
+    """
+    rates, found = len(decays), np.empty((len(demand), 2))
+    levels = np.empty(rates)
+    for row in range(len(demand)):
+        i = series[row]
+        slower = usual[i]
+        for k in range(rates - 1, -1, -1):
+            total[i, k] *= decays[k]
+            weight[i, k] *= decays[k]
+            slower = (total[i, k] + prior * slower) / (weight[i, k] + prior)
+            levels[k] = slower
+        shares = np.exp(score[i] - score[i].max())
+        found[row, 0] = (shares * levels).sum() / shares.sum()
+        found[row, 1] = levels[rates - 1]
+        for k in range(rates):
+            mean = levels[k] * exposure[row]
+            if exposure[row] <= 0.0:
+                continue
+            variance = (spread[0] + integer + spread[1] * mean) * mean
+            score[i, k] = discount * score[i, k] + log_score(demand[row], mean, variance, censored[row], integer)
+            if censored[row]:
+                expected, known = demand_at_least(demand[row], mean, variance, integer)
+                total[i, k] += expected - mean + known * mean
+                weight[i, k] += known * exposure[row]
+            else:
+                total[i, k] += demand[row]
+                weight[i, k] += exposure[row]
+        score[i] -= score[i].max()
+    return found
