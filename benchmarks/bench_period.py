@@ -23,8 +23,8 @@ from lostsales.data.economics import StockFlow, UnitCosts
 from lostsales.lab.exact.pipeline_loops import evaluate, improve
 from lostsales.lab.exact.solve import solve
 from lostsales.learn.fit import fit
-from lostsales.learn.lookahead.order_loops import search_orders
 from lostsales.learn.planner.bellman_loops import sweep
+from lostsales.learn.planner.paths.search_loops import search_actions
 from lostsales.policy import rollout
 from lostsales.policy.period import Outcome
 from lostsales.policy.view import Action
@@ -186,7 +186,7 @@ def run() -> list[Row]:
         array_row("roll-out, base-stock", lambda: evaluate_policy(shop, level, EPISODES)),
         array_row("tuning of base-stock", lambda: fit(log, "base-stock")),
         compiled_row("planner, sweep", sweep, lambda: fit(log, "planner", draws=1)),
-        compiled_row("lookahead, roll-outs", search_orders, lambda: _decide(fit(ordered, "lookahead"), ordered)),
+        compiled_row("lookahead, roll-outs", search_actions, lambda: _decide(fit(ordered, "lookahead"), ordered)),
         compiled_row("exact, improvement", improve, lambda: solve(lagged, average=True)),
         compiled_row("exact, evaluation", evaluate, lambda: solve(lagged, average=True)),
     ]

@@ -60,7 +60,7 @@ from lostsales.learn.cfqi.settings import PCFQI as PCFQI
 from lostsales.learn.cfqi.settings import Fusion as Fusion
 from lostsales.learn.fit import fit as fit
 from lostsales.learn.learner import Learner as Learner
-from lostsales.learn.lookahead.lookahead import Lookahead as Lookahead
+from lostsales.learn.planner.lookahead import Lookahead as Lookahead
 from lostsales.learn.planner.planner import Planner as Planner
 from lostsales.learn.replay.replay_fqi import ReplayFQI as ReplayFQI
 from lostsales.policy.chosen_products import ChosenProducts as ChosenProducts

@@ -23,7 +23,6 @@ PRODUCTS = (("tea", "drinks", 3.0, 4), ("milk", "dairy", 1.2, 9), ("cake", "bake
 PERIODS = 80
 SUNDAY = 6
 KERNEL = {"kind": "rbf", "coefficient": 0.1}
-LONG = frozenset({"planner with lead times and order days"})  # to make, and so in long runs only
 SOLVED = "solved"  # for a scenario, in which it is asked
 PROBLEM = lostsales.Problem.model_validate(
     {
@@ -173,10 +172,15 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "lookahead": lambda: _fitted("lookahead", log(), paths=20),
     "c-fqi": lambda: _fitted_quickly("c-fqi", log()),
     "pc-fqi": lambda: _fitted_quickly("pc-fqi", log()),
-    "planner": lambda: _fitted("planner", log(), draws=1),
+    "planner": lambda: _fitted("planner", log(), draws=1, decides_by="states"),
+    "planner on paths": lambda: _fitted("planner", log(), paths=20),
     "replay-fqi": lambda: _fitted("replay-fqi", log()),
-    "planner with weekdays": lambda: _fitted("planner", log_with_weekdays(), draws=1, level="fixed"),
-    "planner with levels": lambda: _fitted("planner", log_with_weekdays(), draws=1, level="follow"),
+    "planner with weekdays": lambda: _fitted(
+        "planner", log_with_weekdays(), draws=1, level="fixed", decides_by="states"
+    ),
+    "planner with levels": lambda: _fitted(
+        "planner", log_with_weekdays(), draws=1, level="follow", decides_by="states"
+    ),
     "lookahead with weekdays": lambda: _fitted("lookahead", log_with_weekdays(), paths=20),
     **{
         f"{name} with lead times": partial(_with_lead_times, name)

@@ -7,7 +7,6 @@ A file is refused by one error, or used twice with equal answers from its own gr
 
 import io
 import json
-import os
 import struct
 import warnings
 import zipfile
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.made_policies import LONG, MAKERS, made_file
+from tests.fuzz.made_policies import MAKERS, made_file
 from tests.fuzz.running import main
 
 Members = dict[str, Any]
@@ -77,7 +76,7 @@ def policy_case(seed: int, number: int, folder: Path) -> str:
 
 
 def _origin(rng: np.random.Generator) -> Path:
-    makers = [name for name in MAKERS if name not in LONG or os.environ.get("FUZZ_LONG")]
+    makers = list(MAKERS)
     return made_file(makers[rng.integers(len(makers))])
 
 

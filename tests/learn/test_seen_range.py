@@ -13,7 +13,7 @@ from lostsales.learn.baselines.behaviour import Behaviour
 from lostsales.learn.baselines.threshold_tuning import SSP, BaseStock, Newsvendor
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.learner import Learner
-from lostsales.learn.lookahead.lookahead import Lookahead
+from lostsales.learn.planner.lookahead import Lookahead
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.recommendation import NEVER_ORDERED
 from lostsales.policy.rules import Rules

@@ -79,6 +79,12 @@ def test_recommendations_are_the_same_in_any_unit(method: str, unit: float, tmp_
     np.testing.assert_allclose(again.value, there.value, rtol=1e-6)
 
 
+def test_a_probability_does_not_depend_on_the_unit() -> None:
+    here, there = (decisions(lostsales.fit(log, "behaviour"), log) for log in (small_log("steady"), written_in(12.0)))
+    np.testing.assert_allclose(there.order, 12 * here.order)
+    np.testing.assert_allclose(there.value, here.value)
+
+
 def test_money_is_the_same_in_any_unit() -> None:
     """Profit of counts at the same prices is that of the quantities, divided by the unit."""
     log = small_log("fixed-cost")

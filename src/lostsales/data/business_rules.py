@@ -89,6 +89,9 @@ class BusinessRules(StrictSettings):
         "A list of `prices` is not limited by that range.",
         examples=[0.1],
     )
+    price_every: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
+        None, description="Periods for which a price is kept once it has changed; by default 1.", examples=[7]
+    )
     forbidden: tuple[tuple[float, float], ...] = Field(
         (),
         max_length=MOST_FORBIDDEN,

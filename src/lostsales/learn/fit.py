@@ -127,8 +127,10 @@ def _fit_relative(learner: Learner, counts: Counts, problem: Problem, progress: 
 
 def _with_tested_prices(learner: Learner, log: DecisionLog) -> DecisionLog:
     """Log that keeps its usual price where the audit finds that prices had hidden causes."""
-    if not learner.sets_prices or learner.pricing != "tested":
+    if not learner.sets_prices or learner.pricing == "free":
         return log
+    if learner.pricing == "given":
+        return replace(log, keeps_price=True)
     with single_threaded():
         return replace(log, keeps_price=audit_behaviour(log).is_hidden)
 

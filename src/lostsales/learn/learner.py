@@ -12,7 +12,7 @@ from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rules import Rules
 from lostsales.registry import Registry
 
-Pricing = Literal["tested", "free"]
+Pricing = Literal["tested", "free", "given"]
 
 
 class Learner(StrictSettings):
@@ -51,7 +51,7 @@ class Learner(StrictSettings):
     pricing: Pricing = Field(
         "tested",
         description="Keep the usual price where tests find that prices or orders followed something that the log does "
-        "not show (`tested`), or price all the same (`free`).",
+        "not show (`tested`), price all the same (`free`), or keep prices as they are (`given`).",
     )
     seed: Annotated[int, Field(ge=0)] = Field(0, description="The same seed gives the same policy.")
 

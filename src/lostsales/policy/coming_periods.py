@@ -11,6 +11,8 @@ from lostsales.data.reading.table import SomeRows, Table
 from lostsales.policy.view import Features
 from lostsales.types import Array, Bools, Floats, Ints
 
+MOST_AHEAD = 400  # later periods that are kept
+
 
 def split_today(problem: Problem, today: Table) -> tuple[Table, Table | None]:
     """The open rows, those of the first period of each series, and the rows of later periods, None where all are open.
@@ -60,8 +62,28 @@ def coming_features(problem: Problem, names: Array, period: Array, later: Table 
     return None if np.isnan(coming).all() else tuple(coming.T)
 
 
+def later_features(problem: Problem, names: Array, later: Table | None) -> Floats | None:
+    """Features of later periods of series, (series, periods, features), NaN where they are unknown; None without."""
+    if later is None or not problem.features:
+        return None
+    codes, _, features, order, series = _later_rows(problem, names, later)
+    begins = np.r_[True, codes[order][1:] != codes[order][:-1]]
+    ahead = np.arange(len(order)) - np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+    found = np.full((len(names), min(int(ahead.max()) + 1, MOST_AHEAD), features.shape[1]), np.nan)
+    kept = ahead < MOST_AHEAD
+    found[series[codes[order][kept]], ahead[kept]] = features[order][kept]
+    return found
+
+
 def _next_rows(problem: Problem, names: Array, later: Table) -> tuple[Ints, Array, Floats]:
     """The series that have later rows, and the period and features of the first of each."""
+    codes, period, features, order, series = _later_rows(problem, names, later)
+    first = order[np.r_[True, codes[order][1:] != codes[order][:-1]]]
+    return series[codes[first]], period[first], features[first]
+
+
+def _later_rows(problem: Problem, names: Array, later: Table) -> tuple[Ints, Array, Floats, Ints, Ints]:
+    """Codes, periods and features of later rows, their order by series and period, and the series of each code."""
     findings, columns = Findings(f"today ({later.name})", later.place), problem.columns
     reader = ColumnReader(later, findings, problem.format)
     codes, texts = findings.series_of = reader.series(columns.series_parts)
@@ -71,9 +93,8 @@ def _next_rows(problem: Problem, names: Array, later: Table) -> tuple[Ints, Arra
     again = np.r_[False, (codes[order][1:] == codes[order][:-1]) & (period[order][1:] == period[order][:-1])]
     findings.check(again, "today must have one row a series and period", verb="is one of several", rows=order)
     findings.raise_if_any()
-    first = order[np.r_[True, codes[order][1:] != codes[order][:-1]]]
     place = {name: at for at, name in enumerate(names.tolist())}
-    return np.array([place[texts[code]] for code in codes[first]]), period[first], features[first]
+    return codes, period, features, order, np.array([place[text] for text in texts])
 
 
 def read_features(problem: Problem, rows: Table, reader: ColumnReader) -> tuple[Floats, Bools]:

@@ -103,3 +103,9 @@ def _arrivals(view: View, order: Floats, shop: Shop, periods: int) -> Floats:
         if wait:
             found[:, wait] += shop.supply.share * chance * order
     return found
+
+
+def periods_of_cover(quantity: Floats, demand: Floats) -> Floats:
+    """Periods of expected demand that a quantity lasts, infinity where none is expected."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(demand > 0, quantity / demand, np.inf)

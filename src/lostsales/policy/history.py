@@ -145,7 +145,15 @@ def recent_demand(log: SalesLog, runs: Runs, series: Ints, end: Ints) -> RecentD
     """Demand that products of a log had shown before the rows `end`, also before a gap in their periods."""
     begins = np.r_[True, log.names[1:] != log.names[:-1]]
     first = log.starts[np.maximum.accumulate(np.where(begins, np.arange(len(log.names)), 0))]
-    return RecentDemand(runs.observed.least, ~runs.observed.is_observed, first[series], end, log.period)
+    return RecentDemand(
+        runs.observed.least,
+        ~runs.observed.is_observed,
+        first[series],
+        end,
+        log.period,
+        price=log.price,
+        features=log.features,
+    )
 
 
 def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:

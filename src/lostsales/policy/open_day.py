@@ -16,7 +16,7 @@ from lostsales.data.reading.supply import read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
 from lostsales.data.settings import MOST_NUMBER
-from lostsales.policy.coming_periods import coming_features, read_features, split_today
+from lostsales.policy.coming_periods import coming_features, later_features, read_features, split_today
 from lostsales.policy.open_supply import OpenSupply
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.recent_rows import RecentRows
@@ -92,6 +92,7 @@ def read_open_day(
             pipeline=supply.pipeline,
             order_phase=problem.supply.order_phase(day.period),
             coming=coming_features(problem, day.names, day.period, later),
+            later=later_features(problem, day.names, later),
             recent=history,
             dates=day.period,
         ),

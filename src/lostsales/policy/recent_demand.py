@@ -15,6 +15,8 @@ class DemandTable(NamedTuple):
     shown: Floats  # the demand, or the least that it was; NaN before the first period
     is_censored: Bools
     period: Array | None  # None where periods have no dates
+    price: Floats | None = None
+    features: Floats | None = None  # (series, periods, features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,8 @@ class RecentDemand:
     period: Array | None = None  # (rows,) dates or numbers, None in a simulation
     unit: Floats | float = 1.0  # in which quantities are counted, one or (series,)
     memo: dict[Any, Any] | None = None  # of a roll-out: what a policy keeps of these series for its next period
+    price: Floats | None = None  # (rows,)
+    features: Floats | None = None  # (rows, features)
     log: SalesLog | None = None  # the closed rows themselves in an open day, in the units of the shop
 
     def take(self, rows: Ints) -> "RecentDemand":
@@ -61,7 +65,10 @@ class RecentDemand:
         at = np.where(known, at, 0)
         unit = self.unit[:, None] if isinstance(self.unit, np.ndarray) else self.unit
         shown = np.where(known, self.shown[at] / unit, np.nan)
-        return DemandTable(shown, known & self.is_censored[at], None if self.period is None else self.period[at])
+        period, price, features = (
+            None if each is None else each[at] for each in (self.period, self.price, self.features)
+        )
+        return DemandTable(shown, known & self.is_censored[at], period, price, features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +77,39 @@ class ShownDemand:
 
     shown: Floats  # (series, periods)
     is_censored: Bools  # (series, periods)
+    price: Floats  # (series, periods)
+    features: Floats  # (series, periods, features)
     memo: dict[Any, Any] = field(default_factory=dict)  # see `RecentDemand`
 
     @classmethod
-    def of(cls, series: int, periods: int) -> "ShownDemand":
+    def of(cls, series: int, periods: int, features: int = 0) -> "ShownDemand":
         """Nothing shown yet."""
-        return cls(np.zeros((series, periods)), np.zeros((series, periods), dtype=bool))
+        shape = series, periods
+        return cls(np.zeros(shape), np.zeros(shape, dtype=bool), np.zeros(shape), np.zeros((*shape, features)))
 
-    def add(self, period: int, sales: Floats, stockout: Bools) -> None:
+    def add(
+        self,
+        period: int,
+        sales: Floats,
+        stockout: Bools,
+        price: Floats | float = 0.0,
+        features: tuple[Floats, ...] = (),
+    ) -> None:
         """A closed period."""
-        self.shown[:, period], self.is_censored[:, period] = sales, stockout
+        self.shown[:, period], self.is_censored[:, period], self.price[:, period] = sales, stockout, price
+        for at, values in enumerate(features):
+            self.features[:, period, at] = values
 
     def before(self, period: int) -> RecentDemand:
         """All before a period; later ones are added to the same rows, and stay unseen."""
         series, periods = self.shown.shape
         first = np.arange(series, dtype=np.int64) * periods
-        return RecentDemand(self.shown.reshape(-1), self.is_censored.reshape(-1), first, first + period, memo=self.memo)
+        return RecentDemand(
+            self.shown.reshape(-1),
+            self.is_censored.reshape(-1),
+            first,
+            first + period,
+            memo=self.memo,
+            price=self.price.reshape(-1),
+            features=self.features.reshape(series * periods, self.features.shape[2]),
+        )

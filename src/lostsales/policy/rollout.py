@@ -78,7 +78,7 @@ def play(
     sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
     past: tuple[ClosedPeriod, ...] = ()
     flow = shop.flow
-    shown = ShownDemand.of(series, horizon) if policy.observes == "history" else None
+    shown = ShownDemand.of(series, horizon, len(features)) if policy.observes == "history" else None
     for period in range(horizon):
         seen = demand if policy.observes == "demand" else None
         on_order = None if pipeline is None else pipeline.seen
@@ -95,7 +95,7 @@ def play(
         yield Step(view, action, outcome)
         if shown is not None:
             past = (*past, ClosedPeriod(view, action))
-            shown.add(period, outcome.sales, outcome.stockout)
+            shown.add(period, outcome.sales, outcome.stockout, action.price, features)
         features = market.next_features(features, action.price, market_rng)
         stock, depth = outcome.stock_tp1, outcome.depth_tp1
         demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout

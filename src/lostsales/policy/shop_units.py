@@ -115,12 +115,14 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
 
     def summary(self) -> dict[str, Any]:
         """Summary of the policy inside, and the units in which it is to be read."""
-        found = self.policy.summary()
+        more: dict[str, Any] = {}
         if self.level is not None:
-            found |= {"level": "followed" if self.level.still else "moves"}
+            more["level"] = "followed" if self.level.still else "moves"
         if self.grid is not None:
-            found |= {"relative": True}
-        return found | ({"unit": self.products.shop_unit} if (self.products.unit != 1).any() else {})
+            more["relative"] = True
+        if (self.products.unit != 1).any():
+            more["unit"] = self.products.shop_unit
+        return self.policy.summary() | more
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
         """Price and order of every product."""
@@ -214,12 +216,12 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
 
     def _settled(self, view: View, rows: ProductRows, price: Floats, order: Floats) -> Action:
         """Action of the shop for a relative one."""
-        wanted = Action(price * rows.usual_price, order * rows.scale)
+        found = Action(price * rows.usual_price, order * rows.scale)
         if self.grid is not None:
-            return self.grid.settled(view, rows, wanted, self.problem, self.asks)
-        if self.level is None:
-            return wanted._replace(order=_quantity(order, rows.scale))
-        return wanted._replace(order=_quantity(self._nearest_order(wanted.order, rows.unit), 1.0))
+            found = self.grid.settled(view, rows, found, self.problem, self.asks)
+        elif self.level is not None:
+            found = found._replace(order=self._nearest_order(found.order, rows.unit))
+        return found._replace(order=_quantity(found.order, 1.0))
 
     def _nearest_order(self, order: Floats, unit: Floats) -> Floats:
         """Nearest order that the problem allows, where a level has moved it off the orders of the shop."""

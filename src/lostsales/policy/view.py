@@ -78,6 +78,7 @@ class View:
     pipeline: Floats | None = None
     order_phase: Ints | None = None  # (series,) position in the cycle of order days, None where there is no cycle
     coming: Features | None = None  # features of the next period, NaN where they are not known yet
+    later: Floats | None = None  # (series, periods, features) of later periods given with today, NaN where unknown
     recent: RecentDemand | None = None  # what each series has shown before, where history is observed
     dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
 
@@ -132,6 +133,7 @@ class View:
             pipeline=None if self.pipeline is None else self.pipeline[rows],
             order_phase=None if self.order_phase is None else self.order_phase[rows],
             coming=None if self.coming is None else tuple(each[rows] for each in self.coming),
+            later=None if self.later is None else self.later[rows],
             recent=None if self.recent is None else self.recent.take(rows),
             dates=None if self.dates is None else self.dates[rows],
         )

@@ -17,8 +17,8 @@ from lostsales.evaluation.report.open_period import open_rows
 from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import Learner
-from lostsales.learn.lookahead.lookahead import Lookahead
 from lostsales.learn.planner import planner
+from lostsales.learn.planner.lookahead import Lookahead
 from lostsales.learn.planner.planner import Planner
 from lostsales.simulation.assortment import Assortment
 from tests.apps.service.calm_shop import calm_shop, calm_table

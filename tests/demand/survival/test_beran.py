@@ -133,7 +133,7 @@ def test_brier_scores_are_the_integral_over_observable_levels_by_rows_of_other_f
     scores = sample.brier_scores(points, demand, least, fold, fold + 1, bandwidth)
     for row, score in enumerate(scores):
         others = sample.rows.clock != fold[row]
-        rest = replace(sample, rows=loops.Sample._make(column[others] for column in sample.rows))
+        rest = replace(sample, rows=loops.SampleRows._make(column[others] for column in sample.rows))
         curve = rest.curve(points[row], bandwidth)
         assert score == pytest.approx(slow_brier(curve, demand[row], least[row]), rel=1e-9, abs=1e-9)
 

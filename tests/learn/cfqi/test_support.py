@@ -12,7 +12,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.settings import CFQI, PCFQI
-from lostsales.learn.cfqi.spread import HistoryRegression, Spread
+from lostsales.learn.cfqi.spread import ActionSpread, HistoryRegression
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
@@ -71,9 +71,9 @@ def test_the_usual_action_is_the_nearest_that_may_be_taken() -> None:
     assert actions[support.usual_action(asked, without, actions)].tolist() == [[5, 5], [5, 0]]
 
 
-def everything(most: float) -> Spread:
+def everything(most: float) -> ActionSpread:
     block = histories(400)
-    return Spread.of(HistoryRegression.of(block, folds(400), 0), np.random.default_rng(0).uniform(0, most, 400))
+    return ActionSpread.of(HistoryRegression.of(block, folds(400), 0), np.random.default_rng(0).uniform(0, most, 400))
 
 
 @dataclass(frozen=True)

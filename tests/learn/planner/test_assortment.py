@@ -121,7 +121,10 @@ def test_rules_of_some_products_reach_the_plan_of_their_future() -> None:
     """A least order of thirty periods of sales makes the future of that product worth less, and of no other."""
     own = OwnRules(where={"series": ("product 1",)}, minimum=float(30 * SHOP.size[1]))
     plain, bound = (
-        fitted(TABLE, PLANNER.model_copy(update={"rules": rules, "iterations": 3, "level": "fixed"}))
+        fitted(
+            TABLE,
+            PLANNER.model_copy(update={"rules": rules, "iterations": 3, "level": "fixed", "decides_by": "states"}),
+        )
         for rules in (Rules(), Rules(own=(own,)))
     )
     worth = []

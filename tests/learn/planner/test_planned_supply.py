@@ -10,7 +10,8 @@ import lostsales
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.writing import log_columns
-from lostsales.learn.planner.following import ByPipeline, Projected
+from lostsales.learn.planner.following import ByPipeline
+from lostsales.learn.planner.paths.policy import PathPolicy
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.simulation.scenario import Scenario
@@ -60,8 +61,7 @@ def test_on_a_calendar_it_orders_on_order_days_and_counts_what_is_on_the_way() -
     table["period"] = pd.Timestamp("2026-01-05") + pd.to_timedelta(table["period"], unit="D")  # a Monday
     dated = lostsales.read_log(table, log.problem)
     policy = lostsales.fit(dated, PLANNER)
-    assert isinstance(policy, PlanPolicy)
-    assert isinstance(policy.following, Projected)
+    assert isinstance(policy, PathPolicy)
     recent = table[table["period"] <= "2026-01-14"]  # a Wednesday
     orders = {}
     for day, more in (("2026-01-15", 0), ("2026-01-15", 12), ("2026-01-16", 0)):

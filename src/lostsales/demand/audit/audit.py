@@ -14,7 +14,7 @@ from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
     GroupVerdict,
-    PriceRange,
+    SeenPrices,
     by_depth,
     find_verdicts,
     price_ranges,
@@ -65,7 +65,7 @@ class Audit:
     notes: LogNotes
     balance: dict[str, float] | None  # share of next stocks that each balance explains
     follows: str
-    price_ranges: tuple[PriceRange, ...]
+    price_ranges: tuple[SeenPrices, ...]
     verdicts: tuple[GroupVerdict, ...]
     run_ends: tuple[RunEnd, ...]
     run_ends_fall_at: tuple[int, ...]

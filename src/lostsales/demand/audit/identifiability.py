@@ -26,7 +26,7 @@ class GroupVerdict:
 
 
 @dataclass(frozen=True)
-class PriceRange:
+class SeenPrices:
     """Range of demand that could be observed at a price."""
 
     what: str
@@ -72,13 +72,13 @@ def by_depth(runs: Runs) -> list[tuple[str, Bools]]:
     return [(what, rows) for what, rows in groups if rows.any()]
 
 
-def price_ranges(log: SalesLog, runs: Runs) -> tuple[PriceRange, ...]:
+def price_ranges(log: SalesLog, runs: Runs) -> tuple[SeenPrices, ...]:
     """The largest observed demand at each price, and the largest that could have been observed."""
     observed, ranges = runs.observed, []
     for what, rows in by_price(log):
         shown = observed.demand[rows & observed.is_observed]
         seen = None if log.demand_only else float(observed.available[rows].max())
-        ranges.append(PriceRange(what, float(shown.max()) if len(shown) else None, seen))
+        ranges.append(SeenPrices(what, float(shown.max()) if len(shown) else None, seen))
     return tuple(ranges)
 
 

@@ -73,8 +73,11 @@ def observe(
             if math.isnan(units) or exposed <= 0.0:
                 continue
             if state.shown[i] == 0:
-                state.level[i] = max(units / exposed, 0.5 if counted else 1e-9)
-                state.shown[i] = 1
+                first = max(units / exposed, 0.5 if counted else 1e-9)
+                if censored[i, t]:  # a bound is no level: the first demand that is seen sets it
+                    state.level[i] = np.maximum(state.level[i], first)
+                else:
+                    state.level[i], state.shown[i] = first, 1
                 continue
             slowest = state.level[i, 0]
             for k in range(len(rates)):

@@ -10,8 +10,7 @@ from lostsales.types import Bools, Floats, Ints
 # Discount of scores per period; 0.90 and 0.96 were no better on nine windows of VN2 (docs/public-benchmarks.md).
 FORGETTING = 0.93
 USUAL_SPREAD = 0.35  # prior standard deviation of demand relative to its mean
-USUAL_WEIGHT = 4.0  # weight of that prior, in periods
-KNOWN_LEVEL = 4  # weight of a level known in advance, in periods
+KNOWN_LEVEL = 4  # weight of that prior, and of a level known in advance, in periods
 STUDENT = 6  # degrees of freedom of the errors of a path
 MEMBERS = len(RATES)
 EQUAL_SERIES = 1.0  # pseudo-count of each member when weights are pooled
@@ -72,12 +71,13 @@ class MovingLevels:
         level: Floats | None = None,
         spread: Floats | None = None,
         prior: Floats | None = None,
+        weight: float = KNOWN_LEVEL,
     ) -> "MovingLevels":
         """Initial state, before any demand.
 
-        A `level` (series,) known in advance (not NaN) has the weight of `KNOWN_LEVEL` periods, a `spread` (series,),
-        the variance beyond Poisson's relative to the squared mean, that of `USUAL_WEIGHT`. `prior` has the weights of
-        the members (members,).
+        A `level` (series,) known in advance (not NaN) has the `weight` of so many periods, and so has a `spread`
+        (series,), the variance beyond Poisson's relative to the squared mean. `prior` has the weights of the members
+        (members,).
         """
         shape, least = (series, len(RATES)), 0.5 if counted else 0.0
         known = np.zeros(series, dtype=bool) if level is None else np.isfinite(level)
@@ -86,10 +86,10 @@ class MovingLevels:
         state = LevelState(
             level=np.repeat(first[:, None], shape[1], axis=1),
             trend=np.zeros(shape),
-            squares=np.repeat(USUAL_WEIGHT * usual[:, None], shape[1], axis=1),
-            weight=np.full(shape, USUAL_WEIGHT),
+            squares=np.repeat(weight * usual[:, None], shape[1], axis=1),
+            weight=np.full(shape, float(weight)),
             score=np.zeros(shape),
-            shown=known * KNOWN_LEVEL,
+            shown=known * round(weight),
         )
         found = cls(state, counted)
         return found if prior is None else replace(found, prior=prior)

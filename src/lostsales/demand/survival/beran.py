@@ -18,7 +18,7 @@ from lostsales.data.parallel import current_workers
 from lostsales.data.progress import Progress
 from lostsales.demand.survival import beran_loops as loops
 from lostsales.demand.survival.curve import SurvivalCurve, kaplan_meier
-from lostsales.demand.survival.neighbour_loops import LocalKernel, OwnRows, Sample, neighbours, work_arrays
+from lostsales.demand.survival.neighbour_loops import LocalKernel, OwnRows, SampleRows, neighbours, work_arrays
 from lostsales.demand.survival.tail import TAIL_CODES, Bound
 from lostsales.types import Bools, Floats, Ints
 
@@ -32,7 +32,7 @@ NO_RESAMPLES = np.zeros((1, 0))
 class CensoredSample:
     """Right-censored demands with their points in covariate space, and the bound on demand."""
 
-    rows: Sample  # sorted by the first coordinate, so that the neighbours of a point lie close together
+    rows: SampleRows  # sorted by the first coordinate, so that the neighbours of a point lie close together
     bound: Bound
     order: Ints  # (rows,) original order of the rows
     scaled: bool = False  # series differ: rows have a mean and a standard deviation of their own
@@ -53,7 +53,7 @@ class CensoredSample:
         order = np.argsort(points[:, 0], kind="stable")
         mean, sd = (np.zeros(len(demand)), np.ones(len(demand))) if own is None else (own.mean, own.sd)
         columns = (points, demand, is_event, clock, unit, available, mean, sd)
-        return cls(Sample._make(column[order] for column in columns), bound, order, own is not None)
+        return cls(SampleRows._make(column[order] for column in columns), bound, order, own is not None)
 
     def unmoved(self, own: OwnRows) -> "CensoredSample":
         """Copy with means and standard deviations of the series, given in the original order of the rows."""

@@ -10,7 +10,7 @@ from lostsales.demand.survival.neighbour_loops import (
     LocalKernel,
     Neighbours,
     OwnRows,
-    Sample,
+    SampleRows,
     kernel_of,
     neighbours,
     wider,
@@ -164,7 +164,7 @@ def _resampled_error(
 
 @compiled
 def mean_excess_loop(
-    points: Floats, point: Floats, least: Floats, own: OwnRows, sample: Sample, common: LocalKernel, drawn: Floats,
+    points: Floats, point: Floats, least: Floats, own: OwnRows, sample: SampleRows, common: LocalKernel, drawn: Floats,
     out: Excess,
 ) -> None:  # fmt: skip
     """Mean excess, tail share, events above `least` and bootstrap standard error of every row.
@@ -202,7 +202,7 @@ def mean_excess_loop(
 
 @compiled
 def brier_loop(
-    points: Floats, shown: Floats, least: Floats, lower: Ints, upper: Ints, own: OwnRows, sample: Sample,
+    points: Floats, shown: Floats, least: Floats, lower: Ints, upper: Ints, own: OwnRows, sample: SampleRows,
     common: LocalKernel, scores: Floats,
 ) -> None:  # fmt: skip
     """Integral over c in [0, least) of (1{shown > c} - SF(c))^2, row by row."""
@@ -228,7 +228,7 @@ def brier_loop(
 
 @compiled
 def hazard_loop(
-    points: Floats, shown: Floats, lower: Ints, upper: Ints, own: OwnRows, sample: Sample, common: LocalKernel,
+    points: Floats, shown: Floats, lower: Ints, upper: Ints, own: OwnRows, sample: SampleRows, common: LocalKernel,
     hazard: Floats, supply: Floats,
 ) -> None:  # fmt: skip
     """Cumulative hazard up to `shown`, and the neighbours' mean available stock, row by row."""

@@ -14,7 +14,7 @@ MOST_INSERTED = 64  # ... and entries of a bucket that are sorted by insertion
 WIDEST = 1e4  # most that the bandwidth may grow in all
 
 
-class Sample(NamedTuple):
+class SampleRows(NamedTuple):
     """Right-censored demands, sorted by their first coordinate."""
 
     points: Floats  # (rows, coordinates) in units of demand
@@ -107,7 +107,7 @@ def _squared_distance(first: Floats, second: Floats, enough: float) -> float:
 
 
 @compiled
-def _has_events(point: Floats, sample: Sample, lower: int, upper: int, h: float, least_events: int) -> bool:
+def _has_events(point: Floats, sample: SampleRows, lower: int, upper: int, h: float, least_events: int) -> bool:
     """Return True if at least `least_events` rows with observed demand lie within h of `point`."""
     points, is_event, clock = sample.points, sample.is_event, sample.clock
     count = 0
@@ -127,7 +127,7 @@ def _has_events(point: Floats, sample: Sample, lower: int, upper: int, h: float,
 
 
 @compiled
-def _distance_of_events(point: Floats, sample: Sample, lower: int, upper: int, least_events: int) -> float:
+def _distance_of_events(point: Floats, sample: SampleRows, lower: int, upper: int, least_events: int) -> float:
     """Squared distance to the `least_events`-th nearest row with observed demand, infinite if there are fewer."""
     points, is_event, clock = sample.points, sample.is_event, sample.clock
     nearest = np.full(least_events, np.inf)
@@ -145,7 +145,7 @@ def _distance_of_events(point: Floats, sample: Sample, lower: int, upper: int, l
 
 
 @compiled
-def _near(point: Floats, sample: Sample, lower: int, upper: int, h: float, row: Ints, weight: Floats) -> int:
+def _near(point: Floats, sample: SampleRows, lower: int, upper: int, h: float, row: Ints, weight: Floats) -> int:
     """Fill `row` and `weight` with the rows within h of `point`."""
     points, clock = sample.points, sample.clock
     count = 0
@@ -203,7 +203,7 @@ def _rising(values: Floats) -> Ints:
 
 
 @compiled
-def neighbours(point: Floats, sample: Sample, lower: int, upper: int, kernel: LocalKernel, near: Neighbours) -> int:
+def neighbours(point: Floats, sample: SampleRows, lower: int, upper: int, kernel: LocalKernel, near: Neighbours) -> int:
     """Fill `near` with the neighbours of `point`, sorted by demand, and return their number.
 
     Rows with a clock in [lower, upper) are left out. Aligned, each demand is moved by the difference in expected demand

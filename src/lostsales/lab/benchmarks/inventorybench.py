@@ -16,8 +16,8 @@ from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, Batch, read_instances
 from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
-from lostsales.learn.lookahead.order_loops import Situation
-from lostsales.learn.lookahead.orders import Search, find_orders, terms_of
+from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
 from lostsales.types import Floats
 
 SHOWN, SALES_ONLY = "demand shown after each period", "only sales shown"
@@ -114,7 +114,7 @@ def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT)
     levels = MovingLevels.start(n).after(batch.train)
     stock, reward = np.zeros(n), np.zeros(n)
     for t in range(periods):
-        order = find_orders(levels, _situation(batch, stock, supply, search), terms, search).order
+        order = find_actions(levels, _situation(batch, stock, supply, search), terms, search).order
         arrived = deliveries.arrived(t, order)
         supply, available = supply.after(order, arrived), units_available(stock, arrived, flow)
         sold = np.minimum(available, batch.demand[:, t])
@@ -142,7 +142,7 @@ def _situation(batch: Batch, stock: Floats, supply: KnownSupply | SupplyBelief, 
         lost=lost,
         exposure=np.ones((n, periods)),
         may_order=np.ones((n, periods), dtype=bool),
-        price=batch.profit,
+        **kept_prices(batch.profit, periods),
         costs=_costs(batch),
         multiple=nothing + 1.0,
         minimum=nothing,

@@ -18,8 +18,8 @@ from lostsales.demand.forecasting.calendar_season import CalendarSeason
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.lab.benchmarks.vn2_data import WEEK, WeeklySales, read_sales
-from lostsales.learn.lookahead.order_loops import Situation
-from lostsales.learn.lookahead.orders import Search, find_orders, terms_of
+from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
 from lostsales.types import Floats
 
 WEEKS, ORDERED = 8, 6  # of the challenge, and those before which an order is placed
@@ -163,13 +163,13 @@ def our_rule(data: WeeklySales, week: int, state: Floats, left: int, search: Sea
         lost=nothing,
         exposure=np.repeat(season.coming(dates[-1:], periods), n, axis=0),
         may_order=np.ones((n, periods), dtype=bool),
-        price=nothing,
+        **kept_prices(nothing, periods),
         costs=UnitCosts(*(nothing + each for each in COSTS[:3])),
         multiple=nothing + 1.0,
         minimum=nothing,
         limit=nothing + np.inf,
     )
-    return find_orders(levels, situation, terms_of(SHOP), search).order
+    return find_actions(levels, situation, terms_of(SHOP), search).order
 
 
 def _official_index(data: WeeklySales, week: int) -> Floats:

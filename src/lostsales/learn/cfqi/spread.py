@@ -23,7 +23,7 @@ FUNCTION = FunctionClass()
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class ActionSpread:
     """What is usual after a history, the residuals around it, and the range of what was done."""
 
     AXES: ClassVar[dict[str, Axis]] = {"residuals": Axis(own=True)}
@@ -33,7 +33,7 @@ class Spread:
     range: NonNegative
 
     @classmethod
-    def of(cls, histories: "HistoryRegression", taken: Floats) -> "Spread":
+    def of(cls, histories: "HistoryRegression", taken: Floats) -> "ActionSpread":
         """Regress what was done (rows,) on the histories of a depth."""
         mean, residuals = _without_strays(histories, taken)
         return cls(mean, np.sort(residuals), float(np.ptp(taken)))

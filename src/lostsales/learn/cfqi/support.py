@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from lostsales.data.splits import FoldMasks
-from lostsales.learn.cfqi.spread import HistoryRegression, Spread
+from lostsales.learn.cfqi.spread import ActionSpread, HistoryRegression
 from lostsales.learn.function.depth_regression import subsample
 from lostsales.saved_fields import Count, NonNegativeOrInfinite, numbers
 from lostsales.types import Bools, Floats, Ints, exceeds
@@ -27,8 +27,8 @@ LEAST_WEIGHT = 0.3  # of the penalty on gains, where behaviour explores all alik
 class Support:
     """The usual and the supported prices and orders of one depth."""
 
-    price: Spread
-    order: Spread
+    price: ActionSpread
+    order: ActionSpread
     histories: Annotated[
         Floats, numbers(2, "?")
     ]  # (2, coordinates) least and most in the log, to which histories are clipped
@@ -45,7 +45,7 @@ class Support:
         parts = [(test[at], train[at]) for test, train in folds]
         position = block[:, stock_at : stock_at + 1 + on_order].sum(axis=1)
         regression = HistoryRegression.of(block[at], parts, seed)
-        price, order = (Spread.of(regression, each) for each in action[at].T)
+        price, order = (ActionSpread.of(regression, each) for each in action[at].T)
         histories, most = np.array([block.min(axis=0), block.max(axis=0)]), float((position + action[:, 1]).max())
         return cls(price, order, histories, stock_at, on_order, most)
 

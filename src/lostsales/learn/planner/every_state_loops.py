@@ -37,7 +37,7 @@ class Choices(NamedTuple):
     n_allowed: Ints  # (stocks, pipelines) how many of the orders, from the smallest
 
 
-class _Today(NamedTuple):
+class _OpenPeriod(NamedTuple):
     """The law of demand in a state at a price, and the values that follow."""
 
     demand: Floats  # (demands,) rising
@@ -113,7 +113,7 @@ def _sweep_stocks(
     best: Ints,
     greedy: bool,
     first: int,
-    today: _Today,
+    today: _OpenPeriod,
     choices: Choices,
     grid: PipelineGrid,
     dynamics: Dynamics,
@@ -227,7 +227,7 @@ def sweep(
                     count = distinct_demands(own_atoms, demands, probabilities)
                     law = demands[:count], probabilities[:count]
                     stays = dynamics.memory.carry * lag * dynamics.lag_step + dynamics.memory.offset
-                    today = _Today(*law, next_values, choices.prices[p], depth, stays)
+                    today = _OpenPeriod(*law, next_values, choices.prices[p], depth, stays)
                     _sweep_stocks(value, own_best, greedy, first, today, choices, grid, dynamics, memory)
 
 

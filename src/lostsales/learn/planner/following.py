@@ -1,23 +1,14 @@
-"""Values of the next states under the plans of all groups and laws, by one of three methods.
-
-Where orders take time, the next states are those of stock and orders on the way if these are few enough, else what
-follows is projected.
-"""
+"""Values of the next states under the plans of all groups and laws: of stock, and of orders on the way."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-import numpy as np
-
 from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
-from lostsales.learn.planner.arrivals import Arrivals, has_pipeline
 from lostsales.learn.planner.decision_loops import Rows, action_values
 from lostsales.learn.planner.every_state_loops import every_state_values
 from lostsales.learn.planner.latent_table import LatentTable
-from lostsales.learn.planner.pipeline_grid import PipelineGrid
-from lostsales.learn.planner.pipeline_loops import pipeline_values
-from lostsales.learn.planner.projection_loops import Ahead
+from lostsales.learn.planner.pipeline_grid import PipelineGrid, has_pipeline
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.saved_fields import MOST_ACTIONS, Length, numbers
 from lostsales.types import Floats
@@ -65,30 +56,9 @@ class ByPipeline:
             _check(float(grid.stocks[1]) == float(step), "its stocks must have the steps of its plan")
 
 
-@dataclass(frozen=True, eq=False)
-class Projected:
-    """Projections of stock and orders on the way; values are concave in the order, so that few tell where to look."""
-
-    orders_first: ClassVar[tuple[int, int]] = (20, 11)
-    # by group and law
-    aheads: Annotated[tuple[Annotated[tuple[Ahead, ...], Length("laws")], ...], Length("groups")]
-    arrivals: Arrivals
-
-    def score(self, q: Floats, group: int, law: int, rows: Rows, table: LatentTable, dynamics: Dynamics) -> None:
-        """Q of every action, (rows, actions)."""
-        pipeline_values(q, rows, table, self.aheads[group][law], self.arrivals, dynamics)
-
-    def validate_for(self, problem: Problem, forecasts: int, steps: Floats) -> None:  # noqa: ARG002, one signature
-        """Raise where a plan has other states, of so many forecasts w, or is of another problem."""
-        _check(len(self.aheads[0][0].paths.mean) == forecasts, "its moments must be of its market states")
-        pairs = zip(self.arrivals, Arrivals.of(problem), strict=True)
-        same = all(np.array_equal(np.asarray(mine), np.asarray(its)) for mine, its in pairs)
-        _check(same and has_pipeline(problem), "its orders must arrive as its problem says")
-
-
 def _check(holds: bool, message: str) -> None:
     if not holds:
         raise LostSalesError(message)
 
 
-Following = ByStock | ByPipeline | Projected
+Following = ByStock | ByPipeline

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from lostsales.data.economics import StockFlow, order_room
 from lostsales.data.problem import Problem
+from lostsales.data.shop import Shop
 from lostsales.data.units import common_step
 from lostsales.errors import LostSalesError
-from lostsales.learn.planner.arrivals import cycle_of
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.state_grid import StateGrid
@@ -20,6 +20,11 @@ MOST_STATES = 3_000_000  # of a plan
 MOST_NODES = 17  # of an order on the way; further orders are between nodes
 MOST_STEPS = 1_000_000  # of the stock in one of an order on the way
 LEAST_STOCKS = 24  # steps of the stock
+
+
+def has_pipeline(shop: Shop) -> bool:
+    """False where an order is there today or in the next period, and may be placed in any."""
+    return not shop.receives_orders or shop.supply.order_cycle is not None
 
 
 class PipelineGrid(NamedTuple):
@@ -70,7 +75,7 @@ def pipeline_grids(
     """
     law = problem.lead_times
     is_one = law.is_fixed and law.longest >= 2
-    if not is_one or cycle_of(problem) is not None or problem.supply.share != 1 or physics.flow.netted:
+    if not is_one or problem.supply.order_cycle is not None or problem.supply.share != 1 or physics.flow.netted:
         return None
     found = [_steps(grid) for grid in grids]
     n_stocks = (

@@ -13,7 +13,6 @@ from lostsales.data.ladders import Ladders, thinned
 from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
 from lostsales.demand.law.demand_law import MOST_LAGS
-from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs
 from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.following import Following
@@ -240,12 +239,10 @@ class PlanValues:
     def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
         """The sizes that the problem fixes."""
         problem = saved["problem"]
-        arrivals, physics = Arrivals.of(problem), Physics.of(problem, UnitCosts(0.0, 0.0, 0.0), saved["strict"])
+        physics = Physics.of(problem, UnitCosts(0.0, 0.0, 0.0), saved["strict"])
         return action_sizes(problem) | {
             "features": feature_count(problem.features),
             "depths": physics.depth_cap + 1,
-            "phases": arrivals.phases,
-            "horizon": max(arrivals.longest, 1),
         }
 
     def validate(self) -> None:

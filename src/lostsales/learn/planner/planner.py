@@ -1,4 +1,4 @@
-"""The planner: dynamic programming on a demand model that is learned from censored rows."""
+"""The planner: prices and orders together, by a dynamic program or on sample paths of a learned demand."""
 
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.ladders import PRICE_RUNGS, Ladders
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
@@ -21,15 +22,16 @@ from lostsales.demand.law.elasticities import product_elasticities
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
-from lostsales.errors import warn
+from lostsales.errors import LostSalesError, warn
 from lostsales.learn.learner import Learner
-from lostsales.learn.planner.arrivals import has_pipeline
 from lostsales.learn.planner.latent_table import GroupShape, memory_reach
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
 from lostsales.learn.planner.moving_level import has_quantities, moving_levels
+from lostsales.learn.planner.paths.fitting import fit_paths
+from lostsales.learn.planner.paths.policy import PathPolicy
+from lostsales.learn.planner.paths.search import AHEAD, MOST_AHEAD, MOST_PATHS, PATHS, Search
 from lostsales.learn.planner.physics import Physics
-from lostsales.learn.planner.pipeline_grid import pipeline_grids
-from lostsales.learn.planner.pipeline_simulation import PipelineSetting
+from lostsales.learn.planner.pipeline_grid import has_pipeline, pipeline_grids
 from lostsales.learn.planner.plan_groups import PlanGroups
 from lostsales.learn.planner.plan_values import NO_SAFE_DEPTH
 from lostsales.learn.planner.plans import Plans
@@ -50,6 +52,11 @@ MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 LEAST_DISCOUNT = 0.97
 PlannerSafe = Literal["none", "paper"]
 PlannerLevel = Literal["learn", "follow", "fixed"]
+DecidesBy = Literal["auto", "states", "paths"]
+TOO_MANY_STATES = (
+    "stock and orders on the way have too many states for a dynamic program; the planner decides such shops on sampled "
+    "futures (decides_by=paths)"
+)
 NOT_FOLLOWED = (
     "the level of demand moved in this log and is not followed: {what} names quantities (a capacity, multiples, a "
     "least order), which a plan in units of the level cannot keep. The plan is for the mean level: fit it to recent "
@@ -57,12 +64,22 @@ NOT_FOLLOWED = (
 )
 
 
+class TooManyStatesError(LostSalesError):
+    """Raised where a dynamic program has too many states."""
+
+
+def _is_a_shop(log: DecisionLog) -> bool:
+    """True where series are products or periods are dates: levels move, seasons come, and states are many."""
+    return log.period.dtype.kind == "M" or is_assortment(log)
+
+
 class Planner(Learner):
-    """Planner: dynamic programming on a demand distribution that is estimated from the censored log.
+    """Planner: prices and orders together, on a demand distribution that is estimated from the censored log.
 
     Profit and stock balance are known, and demand does not depend on the stock (Assumption 4), so only the law of
-    demand given features, price and last demand is learned. In a run of stock-outs the hidden demand enters the state
-    by the mean of the belief over it.
+    demand given prices, features and its past is learned. Where states are few and demand depends on its past, a
+    dynamic program decides; in a run of stock-outs the hidden demand enters its state by the mean of the belief over
+    it. Products, dates and long lead times are decided by a search on sampled futures with common random numbers.
 
     Parameters
     ----------
@@ -86,9 +103,14 @@ class Planner(Learner):
         Families among which the demand distribution is chosen; all that apply unless given.
     safe : {"none", "paper"}
         "paper": from the log's max_depth on, the highest price with the largest order.
+    decides_by : {"auto", "states", "paths"}
+        "states": a dynamic program, where states are few and demand depends on its past; "paths": a search on sampled
+        futures with common random numbers, for products, dates and long lead times; "auto" chooses.
+    paths, ahead : int
+        Sampled futures of each product, and their periods beyond the longest lead time.
     level : {"learn", "follow", "fixed"}
-        "follow": the level of demand is followed by series through recent rows, where it did not move in the log once
-        it has moved beyond chance since; "learn": only where it moved in the log.
+        Of the dynamic program. "follow": the level of demand is followed by series through recent rows, where it did
+        not move in the log once it has moved beyond chance since; "learn": only where it moved in the log.
 
     Examples
     --------
@@ -142,6 +164,19 @@ class Planner(Learner):
         'recent rows once it has moved beyond chance; "learn": only where it moved in the log; "fixed": do not.',
     )
 
+    decides_by: DecidesBy = Field(
+        "auto",
+        description='"states": a dynamic program, where states are few; "paths": a search on sampled futures, for '
+        'products, dates and long lead times; "auto": by what the log is.',
+    )
+
+    paths: Annotated[int, Field(ge=10, le=MOST_PATHS)] = Field(
+        PATHS, description="Sampled futures of each product, where decisions are made on these."
+    )
+    ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = Field(
+        AHEAD, description="Periods of them beyond the longest lead time."
+    )
+
     def laws(self, problem: Problem) -> int:
         """Number of laws that are planned on."""
         usual = 1 if has_pipeline(problem) else USUAL_LAWS
@@ -162,8 +197,24 @@ class Planner(Learner):
         }
         return {reason: rows for reason, rows in found.items() if rows}
 
-    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | InShopUnits:
-        """Plan on the demand model of a log, relative to the level of demand where that moves."""
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | InShopUnits | PathPolicy:
+        """Learn the demand model of a log, and decide on its states or sample paths."""
+        if self.decides_by == "paths" or (self.decides_by == "auto" and _is_a_shop(log)):
+            return self._on_paths(log)
+        try:
+            return self._by_states(log, progress)
+        except TooManyStatesError:
+            if self.decides_by == "states":
+                raise
+            return self._on_paths(log)
+
+    def _on_paths(self, log: DecisionLog) -> PathPolicy:
+        """Decide on sample paths."""
+        search = Search(self.paths, self.ahead, self.seed)
+        return fit_paths(log, self.rules, search, sets_prices=True, caution=self.price_caution, discount=self.discount)
+
+    def _by_states(self, log: DecisionLog, progress: Progress | None) -> PlanPolicy | InShopUnits:
+        """Dynamic program, relative to the level of demand where that moves."""
         if self.level == "fixed":
             return self.plan(log, progress)
         with single_threaded():
@@ -221,6 +272,9 @@ def planned(
     prices = _price_nodes(ladders, model)
     orders = ladders.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
     grids = state_grids(highest * series.group_scale, prices, orders, physics, discount, lags)
+    every_state = pipeline_grids(problem, grids, states, common)
+    if has_pipeline(problem) and every_state is None:
+        raise TooManyStatesError(TOO_MANY_STATES)
     plans = Plans(
         evidence=model.evidence,
         laws=_laws(log, model, settings, len(grids)),
@@ -234,9 +288,7 @@ def planned(
         physics=physics,
         discount=discount,
         iterations=settings.iterations,
-        problem=problem,
-        pipeline=PipelineSetting.of(problem, law, settings.seed),
-        every_state=pipeline_grids(problem, grids, states, common),
+        every_state=every_state,
         local=local,
     )
     latents, following = plans.solved(progress)

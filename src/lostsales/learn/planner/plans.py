@@ -1,28 +1,24 @@
 """The plans of every group of series and every law: one dynamic program each."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lostsales.data.parallel import in_parallel
-from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.progress import stages as stages_of
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.learn.planner import every_state_loops as loops
-from lostsales.learn.planner.arrivals import Arrivals
 from lostsales.learn.planner.bellman_loops import Transitions
-from lostsales.learn.planner.following import ByPipeline, ByStock, Following, Projected
+from lostsales.learn.planner.following import ByPipeline, ByStock, Following
 from lostsales.learn.planner.lag_belief import plan_memory
-from lostsales.learn.planner.latent_table import GroupShape, LatentTable, latent_atoms, usual_noise
+from lostsales.learn.planner.latent_table import GroupShape, latent_atoms
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_grid import PipelineGrid
-from lostsales.learn.planner.pipeline_plan import plan_pipeline
-from lostsales.learn.planner.pipeline_simulation import PipelineProblem, PipelineSetting
 from lostsales.learn.planner.policy_iteration import LEAST_NODES, TOLERANCE, between_nodes, iterate, solve
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
 from lostsales.types import Array, Bools, Floats, Ints
@@ -44,8 +40,6 @@ class Plans:
     physics: tuple[Physics, ...]  # by group
     discount: float
     iterations: int | None
-    problem: Problem
-    pipeline: PipelineSetting | None  # None where a plan on the stock alone is made
     every_state: tuple[PipelineGrid, ...] | None  # by group, where plans are of every stock and pipeline
     local: LocalResiduals | None = None  # residuals of all laws, where they change with market, price and last demand
 
@@ -69,13 +63,11 @@ class Plans:
         stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
         for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
             in_parallel(plan, stage, part)
-        if self.pipeline is not None and self.every_state is None:
-            return _stacked(latents), Projected(tuple(map(tuple, plans)), Arrivals.of(self.problem))
         values = _stacked(np.vectorize(self.states.next_values, otypes=[object])(plans))
         return _stacked(latents), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
 
     def _solved_one(self, group: int, law: int, start: Any) -> tuple[Floats, Any]:
-        """Latents and plan of one group and law: values, or where orders take time an `Ahead`."""
+        """Latents and values of one group and law."""
         grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
         shape = self.shapes[group]
         latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape, self.local)
@@ -83,20 +75,26 @@ class Plans:
         memory = plan_memory(self.evidence, own)
         memory = memory._replace(offset=memory.offset * scale)
         dynamics = Dynamics(self.physics[group], self.discount, *grid.steps, memory)
-        if self.pipeline is None:
+        if self.every_state is None:
             return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
-        noise = usual_noise(own, latents, scale, grid.lags, shape)
-        table = LatentTable(latents, grid.steps[1], *self.pipeline.kind, scale)
-        problem = PipelineProblem(table, demand, noise, self.states, grid, dynamics, self.allowed[group], self.pipeline)
-        if self.every_state is not None:
-            return latents, plan_every_state(problem, self.every_state[group], self.iterations, start)
-        return latents, plan_pipeline(problem, start)
+        problem = PipelineProblem(demand, self.states, grid, dynamics, self.allowed[group])
+        return latents, plan_every_state(problem, self.every_state[group], self.iterations, start)
 
 
 def _stacked(tables: Array) -> Floats:
     """(groups, laws, ...), rounded to single precision, in which it is saved."""
     whole = np.stack(list(tables.reshape(-1))).astype(np.float32).astype(np.float64)
     return np.ascontiguousarray(whole.reshape(*tables.shape, *whole.shape[1:]))
+
+
+class PipelineProblem(NamedTuple):
+    """Group and law of a plan on stock and orders on the way."""
+
+    demand: Floats  # (belief shapes, z nodes, prices, lags, atoms)
+    states: MarketStates
+    grid: StateGrid
+    dynamics: Dynamics
+    allowed: Bools  # (actions,)
 
 
 def plan_every_state(

@@ -9,10 +9,10 @@ from lostsales.data.economics import UnitCosts, units_available
 from lostsales.data.ladders import Ladders
 from lostsales.learn.planner.belief import Belief
 from lostsales.learn.planner.plan_values import PlanValues
-from lostsales.learn.planner.reasons import periods_of_cover, price_facts
+from lostsales.learn.planner.reasons import price_facts
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
-from lostsales.policy.expected import Expected
+from lostsales.policy.expected import Expected, periods_of_cover
 from lostsales.policy.view import Action, View
 from lostsales.types import Bools, Floats
 

@@ -12,6 +12,7 @@ import numpy as np
 from lostsales.learn.planner.belief import Belief, Outlook
 from lostsales.learn.planner.plan_values import PlanValues, ScoredActions
 from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.expected import periods_of_cover
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats, Ints
@@ -159,9 +160,3 @@ def _price_at_usual_stock(policy: PlanValues, view: View, belief: Belief, action
 def _best_price(policy: PlanValues, view: View, belief: Belief, rules: Rules) -> Floats:
     scored = policy.scored_actions(view, belief, rules)
     return scored.grid.taken(scored.values.argmax(axis=1)).price
-
-
-def periods_of_cover(quantity: Floats, demand: Floats) -> Floats:
-    """Periods of expected demand that a quantity lasts, infinity where none is expected."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(demand > 0, quantity / demand, np.inf)

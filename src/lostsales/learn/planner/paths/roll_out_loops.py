@@ -23,13 +23,13 @@ class Terms(NamedTuple):
     crossing: bool
     review: int  # periods between order days
     shown: bool  # what arrives in the open period is in its stock already
+    hold: int  # periods for which a price is kept once it is set
 
 
 class Unit(NamedTuple):
     """A series within the search."""
 
     stock: float
-    price: float
     costs: UnitCosts
     multiple: float
     minimum: float
@@ -40,6 +40,7 @@ class Futures(NamedTuple):
     """Sampled futures of a series."""
 
     demand: Floats  # (periods, paths)
+    price: Floats  # (periods,)
     arrivals: Floats  # (periods and more, paths) of what is on the way
     on_way: Floats  # (paths,) their sum
     lead: Ints  # (periods, paths) lead times of new orders
@@ -91,7 +92,7 @@ def roll_out(
     """Fill `profit` (periods + 1, paths) with what each period of a path earns, and with what is left at its end."""
     periods, paths = futures.demand.shape
     held, on_way, order, coming = work.held, work.on_way, work.order, work.coming
-    price, costs, share, flow = unit.price, unit.costs, terms.share, terms.flow
+    costs, share, flow = unit.costs, terms.share, terms.flow
     for t in range(len(coming)):
         for s in range(paths):
             coming[t, s] = futures.arrivals[t, s]
@@ -112,7 +113,7 @@ def roll_out(
             for s in range(paths):
                 later[s] += share * order[s]
                 on_way[s] += share * order[s]
-        arrived, demand, earned = coming[t], futures.demand[t], profit[t]
+        arrived, demand, price, earned = coming[t], futures.demand[t], futures.price[t], profit[t]
         for s in range(paths):
             on_way[s] -= arrived[s]
             available = stocked(held[s], arrived[s], flow)

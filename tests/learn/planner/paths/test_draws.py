@@ -6,8 +6,8 @@ import pytest
 import lostsales
 from lostsales.demand.forecasting.calendar_season import INDEX_RANGE, CalendarSeason
 from lostsales.errors import LostSalesError
-from lostsales.learn.lookahead.orders import MOST_AHEAD, MOST_PATHS, Search
-from lostsales.learn.lookahead.policy import check_draws
+from lostsales.learn.planner.paths.policy import check_draws
+from lostsales.learn.planner.paths.search import MOST_AHEAD, MOST_PATHS, Search
 
 
 def test_futures_that_do_not_fit_into_memory_are_refused() -> None:

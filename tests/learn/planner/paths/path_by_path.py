@@ -15,49 +15,70 @@ from lostsales.demand.forecasting.moving_level_loops import (
 )
 from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.demand.model.counts import count_quantile
-from lostsales.learn.lookahead.order_loops import LEAST_ARRIVING, LEVELS, ORDERS, REACH, Draws, Situation, lead_time
-from lostsales.learn.lookahead.roll_out_loops import LOST, Terms, Unit, order_of
+from lostsales.learn.planner.paths.roll_out_loops import LOST, Terms, Unit, order_of
+from lostsales.learn.planner.paths.search_loops import (
+    LEAST_ARRIVING,
+    LEVELS,
+    ORDERS,
+    REACH,
+    Draws,
+    Situation,
+    lead_time,
+)
 from lostsales.types import Floats, Ints
 
 
-def order_of_series(
-    levels: MovingLevels, i: int, at: Situation, terms: Terms, draws: Draws
-) -> tuple[float, float, float]:
-    """Order, value and mean demand of one series."""
-    demand = demand_paths(levels, i, at.exposure[i], draws)
+def action_of_series(levels: MovingLevels, i: int, at: Situation, terms: Terms, draws: Draws) -> list[float]:
+    """Price, order, value and mean demand of one series, and price, order and value of the second-best price."""
+    demand, price = demand_paths(levels, i, at.exposure[i], draws), at.price[i]
     arrivals, lead = deliveries(at, i, terms, draws)
     periods, longest = demand.shape[1], at.chances.shape[1] - 1
     arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
-    costs = at.costs.at(np.array(i))
-    unit = Unit(at.stock[i], at.price[i], costs, at.multiple[i], at.minimum[i], arriving)
-    means = [in_turn(demand[:, t]) / len(demand) for t in range(periods)]
-    spans = [means[t : t + longest + terms.review] for t in range(periods)]
-    cover = [in_turn(span) / len(span) for span in spans]
+    unit = Unit(at.stock[i], at.costs.at(np.array(i)), at.multiple[i], at.minimum[i], arriving)
+    span = longest + terms.review
 
-    def value(first: float, level: float) -> float:
-        return _value(first, level, demand, arrivals, lead, cover, at.may_order[i], unit, terms)
+    def covered(demand: Floats) -> tuple[float, list[float]]:
+        means = [in_turn(demand[:, t]) / len(demand) for t in range(periods)]
+        return means[0], [in_turn(part) / len(part) for part in (means[t : t + span] for t in range(periods))]
+
+    def value(first: float, level: float, demand: Floats, price: Floats) -> float:
+        cover = covered(demand)[1]
+        return _value(first, level, demand, price, arrivals, lead, cover, at.may_order[i], unit, terms)
 
     def allowed(wanted: float) -> float:
         return order_of(wanted, at.limit[i], bool(at.may_order[i, 0]), unit)
 
-    span = longest + terms.review
+    cover = covered(demand)[1]
     near = demand[:, : min(span, periods)].reshape(-1)
     mean = in_turn(near) / near.size
     spread = math.sqrt(in_turn((near - mean) ** 2) / near.size) / max(cover[0], 1e-12)
     top = span + 3.0 * max(1.0, spread * math.sqrt(span))
     on_way = in_turn(arrivals.reshape(-1)) / len(arrivals)
-    best, earned, level = 0.0, -np.inf, 0.0
+    start, earned, level = 0.0, -np.inf, 0.0
     for c in range(LEVELS):
         tried = top * c / (LEVELS - 1)
         wanted = allowed((tried * cover[0] - unit.stock - on_way) / arriving)
-        if (found := value(wanted, tried)) > earned:
-            best, earned, level = wanted, found, tried
-    reach = REACH * max(cover[0] * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
-    low, high = max(best - reach, 0.0), best + reach
-    for wanted in [allowed(low + c * ((high - low) / (ORDERS - 1))) for c in range(ORDERS)]:
-        if (found := value(wanted, level)) > earned:
-            best, earned = wanted, found
-    return best, earned, means[0]
+        if (found := value(wanted, tried, demand, price)) > earned:
+            start, earned, level = wanted, found, tried
+
+    def best_around(start: float, demand: Floats, price: Floats, penalty: float) -> list[float]:
+        mean, cover = covered(demand)
+        reach = REACH * max(cover[0] * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
+        low, high = max(start - reach, 0.0), start + reach
+        around = [start, *(allowed(low + c * ((high - low) / (ORDERS - 1))) for c in range(ORDERS))]
+        values = [value(wanted, level, demand, price) for wanted in around]
+        return [price[0], around[int(np.argmax(values))], max(values) - penalty, mean]
+
+    actions = [best_around(start, demand, price, 0.0)]
+    for choice, effect, penalty in zip(at.choices[i], at.effect[i], at.penalty[i], strict=True):
+        if choice != price[0] and not np.isnan(choice):
+            is_held = np.arange(periods) < terms.hold
+            exposure = np.where(is_held, at.exposure[i] * effect, at.exposure[i])
+            varied = demand_paths(levels, i, exposure, draws)
+            start = allowed((level * covered(varied)[1][0] - unit.stock - on_way) / arriving)
+            actions.append(best_around(start, varied, np.where(is_held, choice, price), penalty))
+    actions.sort(key=lambda action: -action[2])
+    return actions[0] + (actions[1][:3] if len(actions) > 1 else [np.nan, np.nan, -np.inf])
 
 
 def demand_paths(levels: MovingLevels, i: int, exposure: Floats, draws: Draws) -> Floats:
@@ -111,6 +132,7 @@ def _value(
     first: float,
     level: float,
     demand: Floats,
+    price: Floats,
     arrivals: Floats,
     lead: Ints,
     cover: list[float],
@@ -135,7 +157,7 @@ def _value(
             on_way -= coming[t]
             available = stocked(held, coming[t], terms.flow)
             sold = min(available, units)
-            total += worth * period_profit(unit.price, order, sold, units - sold, available - sold, unit.costs)
+            total += worth * period_profit(price[t], order, sold, units - sold, available - sold, unit.costs)
             worth *= terms.discount
             held = carried(available, units, terms.flow)
         total += worth * unit.costs.order * (max(held, 0.0) + on_way)

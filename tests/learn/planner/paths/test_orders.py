@@ -8,9 +8,9 @@ import pytest
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
-from lostsales.learn.lookahead.order_loops import Draws, Situation, draw_lead_times, put_on_way
-from lostsales.learn.lookahead.orders import Search, _draws, find_orders, terms_of
-from lostsales.learn.lookahead.roll_out_loops import LOST
+from lostsales.learn.planner.paths.roll_out_loops import LOST
+from lostsales.learn.planner.paths.search import Search, _draws, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Draws, Situation, draw_lead_times, kept_prices, put_on_way
 from lostsales.types import Floats
 
 
@@ -24,7 +24,7 @@ def situation(shop: Shop, stock: Floats, pipeline: Floats, periods: int, **chang
         lost=law.lost * one,
         exposure=np.ones((n, periods)),
         may_order=np.ones((n, periods), dtype=bool),
-        price=5 * one,
+        **kept_prices(5 * one, periods),
         costs=UnitCosts(lost=one, order=0 * one, holding=one),
         multiple=one,
         minimum=0 * one,
@@ -39,7 +39,7 @@ def test_a_demand_that_is_known_is_ordered_exactly(lead_time: int) -> None:
     # As much comes in every period as is needed, and nothing is on hand beyond the open period.
     stock = np.array([0.0 if lead_time == 0 else 10.0])
     pipeline = np.full((1, max(lead_time - 1, 0)), 10.0)
-    found = find_orders(levels, situation(shop, stock, pipeline, search.periods(lead_time)), terms_of(shop), search)
+    found = find_actions(levels, situation(shop, stock, pipeline, search.periods(lead_time)), terms_of(shop), search)
     np.testing.assert_allclose(found.order, 10.0, atol=1.0)
     np.testing.assert_allclose(found.mean_demand, 10.0, rtol=0.02)
 
@@ -52,7 +52,7 @@ def test_the_best_of_all_orders_by_enumeration(lead_time: int, on_way: tuple[flo
     stock, pipeline = np.array([4.0]), np.array([on_way]).reshape(1, -1)
     periods = search.periods(lead_time)
     at = situation(shop, stock, pipeline, periods)
-    found = find_orders(levels, at, terms_of(shop), search)
+    found = find_actions(levels, at, terms_of(shop), search)
     draws = _draws(search.paths, periods, pipeline.shape[1], lead_time, search.seed)
     demand = levels.paths(PathDraws(draws.chances, draws.errors))[0]
     values = [_mean_profit(order, demand, [*on_way], 4.0, lead_time) for order in range(25)]
@@ -88,7 +88,7 @@ def test_multiples_minimum_limit_and_order_days_are_obeyed() -> None:
         limit=np.array([np.inf, np.inf, 5.0, np.inf]),
         may_order=may,
     )
-    order = find_orders(levels, at, terms_of(shop), search).order
+    order = find_actions(levels, at, terms_of(shop), search).order
     assert order[0] > 0
     assert order[0] % 6 == 0
     assert order[1] == 0 or order[1] >= 40
@@ -102,7 +102,9 @@ def test_lost_orders_are_ordered_again() -> None:
     sure = Shop(supply={"lead_time": 2}, discount=0.99)
     risky = Shop(supply={"lead_time": {"2": 0.5, "lost": 0.5}}, discount=0.99)
     orders = [
-        find_orders(levels, situation(each, np.zeros(1), np.array([[20.0]]), search.periods(2)), terms_of(each), search)
+        find_actions(
+            levels, situation(each, np.zeros(1), np.array([[20.0]]), search.periods(2)), terms_of(each), search
+        )
         for each in (sure, risky)
     ]
     assert orders[1].order[0] > 1.3 * orders[0].order[0]

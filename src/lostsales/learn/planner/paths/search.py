@@ -11,8 +11,8 @@ from lostsales.data.shop import Shop
 from lostsales.data.supply import periods_to_order
 from lostsales.demand.forecasting.moving_level_loops import RATES
 from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, stratified
-from lostsales.learn.lookahead.order_loops import Draws, Situation, search_orders
-from lostsales.learn.lookahead.roll_out_loops import Terms
+from lostsales.learn.planner.paths.roll_out_loops import Terms
+from lostsales.learn.planner.paths.search_loops import Draws, Found, Situation, search_actions
 from lostsales.types import Floats
 
 MOST_PATHS, MOST_AHEAD = 10_000, 200  # bound time and memory
@@ -33,28 +33,20 @@ class Search:
         return self.ahead + longest + review - 1
 
 
-@dataclass(frozen=True, eq=False)
-class FoundOrders:
-    """Result of a search; every array is (series,)."""
-
-    order: Floats
-    value: Floats  # profit of the periods that were looked at
-    mean_demand: Floats  # of the open period
-
-
-def find_orders(levels: MovingLevels, situation: Situation, terms: Terms, search: Search) -> FoundOrders:
-    """The best order of every series; its periods are those of `situation.exposure`."""
+def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, search: Search) -> Found:
+    """Best price and order of every series; its periods are those of `situation.exposure`."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
-    return FoundOrders(*search_orders(levels.weighted, RATES, levels.counted, situation, terms, draws))
+    found: Found = search_actions(levels.weighted, RATES, levels.counted, situation, terms, draws)
+    return found
 
 
-def demand_paths(levels: MovingLevels, situation: Situation, search: Search) -> Floats:
-    """Demands of the open period as the search draws them, (series, paths)."""
+def demand_paths(levels: MovingLevels, exposure: Floats, situation: Situation, search: Search) -> Floats:
+    """Demands of the open period with an exposure (series, 1) as the search draws them, (series, paths)."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
     today = PathDraws(*(np.ascontiguousarray(each[:, :1]) for each in (draws.chances, draws.errors)))
-    return levels.paths(today, np.ascontiguousarray(situation.exposure[:, :1]))[:, :, 0]
+    return levels.paths(today, np.ascontiguousarray(exposure))[:, :, 0]
 
 
 @lru_cache(maxsize=128)
@@ -65,14 +57,15 @@ def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> D
     return Draws(demand.chances, demand.errors, orders, stratified(paths, periods + longest + 1, arrival_rng))
 
 
-def terms_of(shop: Shop, review: int = 1, shown: bool = True) -> Terms:
-    """Terms that the series of a shop have in common; `review` where the shop has no cycle of order days."""
+def terms_of(shop: Shop, review: int = 1, shown: bool = True, hold: int = 1, discount: float | None = None) -> Terms:
+    """Terms that the series of a shop share; `review` where the shop has no cycle of order days."""
     supply, cycle = shop.supply, shop.supply.order_cycle
     return Terms(
-        discount=shop.discount,
+        discount=shop.discount if discount is None else discount,
         share=supply.share,
         flow=shop.flow,
         crossing=supply.crossing,
         review=review if cycle is None else int(periods_to_order(cycle).max()),
         shown=shown,
+        hold=hold,
     )

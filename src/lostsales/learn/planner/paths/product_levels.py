@@ -5,9 +5,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
+from lostsales.data.feature import Feature
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.forecasting.calendar_season import CalendarSeason
+from lostsales.demand.exposure.market import DemandExposure
 from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import View
@@ -15,6 +17,8 @@ from lostsales.saved_fields import POSITIVE, numbers
 from lostsales.types import Floats, Ints
 
 LOOK_BACK = 260  # periods, beyond which the weight of a row in a level is negligible
+EPISODE_WEIGHT = 40  # periods by which the usual level counts in a new episode of a shop: a limit of what moves
+STEADY_DRIFT, STEADY_WEIGHT = 1e-5, 0.01  # drift up to which levels are steady, and weight of those that move then
 AT_ONCE = 10_000  # products whose periods are put into one table: bounds memory
 
 
@@ -33,21 +37,35 @@ class ProductLevels:
     level: Annotated[Floats, numbers("series+1", least=POSITIVE)]  # mean demand at the end of the log, without season
     spread: Annotated[Floats, numbers("series+1", least=0)]  # variance beyond Poisson's, relative to the squared mean
     members: Annotated[Floats, numbers(MEMBERS, least=POSITIVE)]  # weights of levels by their rate, pooled
+    usual: Annotated[Floats, numbers("series", least=0)]  # mean level over the log
+    one_shop: bool  # series are episodes of one shop, and not products: a new one starts like the others
 
     @classmethod
-    def of(cls, log: DecisionLog, runs: Runs, season: CalendarSeason) -> "ProductLevels":
-        """Levels at the end of a log."""
+    def of(cls, log: DecisionLog, runs: Runs, market: DemandExposure, usual: Floats) -> "ProductLevels":
+        """Levels at the end of a log; `usual` (products,) are the mean ones."""
         product, count = log.products.of_row, len(log.products)
         order = np.argsort(product, kind="stable")
         edges = np.searchsorted(product[order], np.arange(count + 1))
         observed = runs.observed
         hidden, period = ~observed.is_observed[order], log.period[order]
-        shown = RecentDemand(observed.least[order], hidden, edges[:-1], edges[1:], period)
-        levels = moved(MovingLevels.start(count, observed.integer), shown, season).pooled()
+        first, end, price = edges[:-1], edges[1:], log.price[order]
+        shown = RecentDemand(
+            observed.least[order], hidden, first, end, period, price=price, features=log.features[order]
+        )
+        start, features = MovingLevels.start(count, observed.integer), log.problem.features
+        levels = moved(start, shown, np.arange(count), market, features).pooled()
         level, spread = (np.r_[each, np.median(each)] for each in (levels.mean, levels.spread))
-        return cls(level, spread, levels.prior)
+        members, one_shop = levels.prior, not is_assortment(log)
+        if one_shop:  # the episodes together show whether levels move, and how much demand varies
+            spread[-1] = np.median(market.response.dispersion)
+            if market.response.drift <= STEADY_DRIFT:
+                members = np.where(np.arange(MEMBERS) == 0, 1.0, STEADY_WEIGHT)
+                members = members / members.sum()
+        return cls(level, spread, members, usual, one_shop)
 
-    def levels_of(self, view: View, at: Ints, counted: bool, season: CalendarSeason) -> MovingLevels:
+    def levels_of(
+        self, view: View, at: Ints, counted: bool, market: DemandExposure, features: tuple[Feature, ...]
+    ) -> MovingLevels:
         """Levels of the products of a view after all of their rows, starting from those of the log.
 
         `at` (rows,) is the entry of each product, -1 if it is unknown: it starts with its first rows, and without rows
@@ -58,17 +76,19 @@ class ProductLevels:
             return self._start(view, at, counted)
         kept = self._kept_levels(recent)
         if kept is None:
-            found = moved(self._start(view, at, counted), recent, season)
+            found = moved(self._start(view, at, counted), recent, at, market, features)
         else:
-            found = moved(kept.levels, recent.since(kept.end), season)
+            found = moved(kept.levels, recent.since(kept.end), at, market, features)
         if recent.memo is not None and (recent.end > recent.first).all():
             recent.memo[self] = KeptLevels(found, recent.end, recent.unit)
         return found
 
     def _start(self, view: View, at: Ints, counted: bool) -> MovingLevels:
-        is_unknown = at < 0
+        if self.one_shop:
+            level, spread = np.full(len(at), np.median(self.usual)), np.full(len(at), self.spread[-1])
+            return MovingLevels.start(len(at), counted, level, spread, self.members, weight=EPISODE_WEIGHT)
         nothing = np.ones(len(at), dtype=bool) if view.recent is None else view.recent.end <= view.recent.first
-        level = np.where(is_unknown, np.where(nothing, view.last_sales, np.nan), self.level[at])
+        level = np.where(at < 0, np.where(nothing, view.last_sales, np.nan), self.level[at])
         return MovingLevels.start(len(at), counted, level, self.spread[at], self.members)
 
     def _kept_levels(self, recent: RecentDemand) -> "KeptLevels | None":
@@ -79,12 +99,21 @@ class ProductLevels:
         return kept if (kept.end <= recent.end).all() and np.array_equal(kept.unit, recent.unit) else None
 
 
-def moved(levels: MovingLevels, recent: RecentDemand, season: CalendarSeason) -> MovingLevels:
-    """Levels after the rows of their products, in tables of some products at a time."""
+def moved(
+    levels: MovingLevels, recent: RecentDemand, at: Ints, market: DemandExposure, features: tuple[Feature, ...]
+) -> MovingLevels:
+    """Levels after the rows of their products `at` (series,), in tables of some products at a time."""
     count = len(recent.end)
     parts = [np.arange(low, min(low + AT_ONCE, count)) for low in range(0, count, AT_ONCE)]
     found = []
     for rows in parts:
-        shown, is_censored, period = recent.take(rows).table(LOOK_BACK)
-        found.append(levels.take(rows).after(shown, is_censored, None if period is None else season.index(period)))
+        table = recent.take(rows).table(LOOK_BACK)
+        price = np.ones(table.shown.shape) if table.price is None else table.price
+        shape = (*price.shape, len(market.centre))
+        inputs = np.zeros(shape)
+        if table.features is not None and len(market.centre):
+            columns = [table.features[:, :, k].reshape(-1) for k in range(len(features))]
+            inputs = market.inputs(features, columns, price.size).reshape(shape)
+        exposure = market.exposure(at[rows], price, inputs, table.period)
+        found.append(levels.take(rows).after(table.shown, table.is_censored, exposure))
     return MovingLevels.joined(found) if found else levels

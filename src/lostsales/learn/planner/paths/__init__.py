@@ -1,0 +1,1 @@
+"""Search for prices and orders on sample paths of demand."""

@@ -1,0 +1,352 @@
+"""The policy that decides price and order on sampled futures."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from lostsales.data.economics import UnitCosts, units_available
+from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductTable
+from lostsales.data.units import order_multiple
+from lostsales.demand.exposure.market import DemandExposure
+from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.errors import LostSalesError
+from lostsales.learn.planner.paths.allowed_orders import nearest_allowed
+from lostsales.learn.planner.paths.prices import ProductPrices, planned_price
+from lostsales.learn.planner.paths.product_levels import ProductLevels
+from lostsales.learn.planner.paths.search import Search, demand_paths, find_actions, terms_of
+from lostsales.learn.planner.paths.search_loops import Found, Situation
+from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.base import PolicyBase
+from lostsales.policy.decision import Decision
+from lostsales.policy.expected import Expected, periods_of_cover
+from lostsales.policy.rules import Rules, SavedRules
+from lostsales.policy.view import Action, View
+from lostsales.saved_fields import NonNegative, Share
+from lostsales.types import Array, Bools, Floats, Ints
+
+KIND = "lookahead"
+MOST_REVIEW = 1_000  # periods between order days: bounds the memory that a file can ask for
+MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
+
+
+class PricePlan(NamedTuple):
+    """Prices and market of the open period and of those ahead."""
+
+    at: Ints  # (rows,) entry of each product, -1 where it is unknown
+    state: Ints  # (rows, periods) 1 where the product is on promotion
+    price: Floats  # (rows, periods) planned
+    inputs: Floats  # (rows, periods, columns) of the market
+    exposure: Floats  # (rows, periods)
+
+
+class _Decided(NamedTuple):
+    """Decisions, and what they follow from."""
+
+    action: Action
+    found: Found
+    levels: MovingLevels
+    situation: Situation
+    plan: PricePlan
+    today: Array | None  # (rows, 1) the date
+
+
+@dataclass(frozen=True, eq=False)
+class PathPolicy(PolicyBase):
+    """Price and order by sampled futures of demand, on the same random numbers for all actions."""
+
+    problem: Problem
+    rules: SavedRules
+    products: ProductTable
+    market: DemandExposure
+    levels: ProductLevels
+    prices: ProductPrices
+    sets_prices: bool  # False: every product keeps its last price
+    caution: NonNegative  # standard errors of the elasticity by which another price is worth less
+    discount: Share
+    fixed_cost: NonNegative  # of an order
+    counted: bool  # demand comes in whole units
+    review: Annotated[
+        int, Field(ge=1, le=MOST_REVIEW)
+    ]  # periods from one order day to the next, where a column says which are
+    usual_demand: NonNegative
+    search: Search
+    observes: Literal["history"] = "history"
+
+    def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
+        """Price and order of every series."""
+        return self._decided(view).action
+
+    def explain(self, view: View) -> Decision:
+        """The decision with the reasons for it; its value is the profit of the periods that were looked at."""
+        decided = self._decided(view)
+        found, at, (price, order) = decided.found, decided.plan.at, decided.action
+        usual = np.r_[self.levels.usual, np.nan][at]
+        demand = self._demands(decided, price)
+        short = np.maximum(demand - units_available(view.stock, order, self.problem.flow)[:, None], 0.0)
+        more = {
+            "expected_demand": found.mean_demand,
+            "stockout_chance": np.mean(short > 0, axis=1),
+            "expected_lost": short.mean(axis=1),
+            "periods_of_cover": periods_of_cover(view.stock + view.on_order + order, found.mean_demand),
+            "demand_level": decided.levels.mean / np.where(usual > 0, usual, np.nan),
+        }
+        has_next = np.isfinite(found.next_value)
+        return replace(
+            Decision.without_reasons(decided.action),
+            value=found.value,
+            penalty=self._penalty(view, decided),
+            runner_up_price=np.where(has_next, found.next_price, np.nan),
+            runner_up_order=np.where(has_next, found.next_order, np.nan),
+            advantage=np.where(has_next, found.value - np.where(has_next, found.next_value, 0.0), np.nan),
+            unknown_series=at < 0,
+            never_ordered=(self.products.seen.largest_order[at] == 0) & (at >= 0),
+            more=more,
+        )
+
+    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
+        """Expectations of an action by the sampled demands of today at its price."""
+        decided = self._decided(view)
+        paths = self._demands(decided, action.price)
+        value = np.where(action.order == decided.action.order, decided.found.value, np.nan)
+        value = np.where(action.price == decided.action.price, value, np.nan)
+
+        def outlook(available: Floats) -> tuple[Floats, Floats, Floats]:
+            short = np.maximum(paths - available[:, None], 0.0)
+            chance = np.where(np.isnan(paths[:, 0]), np.nan, np.mean(short > 0, axis=1))
+            return paths.mean(axis=1), chance, short.mean(axis=1)
+
+        found = Expected.of(view, action, outlook, self.problem, self._costs(view), value, np.isnan(paths[:, 0]))
+        return found.at_cost(action.order, unit_cost)
+
+    def demand_atoms(self, view: View, price: Floats) -> Floats:
+        """Equally likely demands of today at a price, (rows, paths); NaN outside the prices that were seen."""
+        return self._demands(self._decided(view), price)
+
+    def _penalty(self, view: View, decided: _Decided) -> Floats:
+        """Caution that another price than the usual one costs, as its effect is uncertain, (rows,)."""
+        plan, price = decided.plan, decided.action.price
+        usual = np.where(plan.state[:, 0] == 1, plan.price[:, 0], self.prices.usual[0, plan.at])
+        _, uncertain = self._effect(plan.at, price[:, None], usual[:, None])
+        margin = np.abs(price - self._costs(view).order) * decided.found.mean_demand
+        return np.asarray(self.caution * uncertain[:, 0] * margin if self.sets_prices else np.zeros(len(price)))
+
+    def _demands(self, decided: _Decided, price: Floats) -> Floats:
+        """Sampled demands of today at prices, (rows, paths); NaN where nothing is known of demand at a price."""
+        plan = decided.plan
+        exposure = self.market.exposure(plan.at, price[:, None], plan.inputs[:, :1], decided.today)
+        paths = demand_paths(decided.levels, exposure, decided.situation, self.search)
+        known = price == plan.price[:, 0]
+        if self.sets_prices:
+            lowest, highest = self.prices.floor.min(axis=0)[plan.at], self.prices.ceiling.max(axis=0)[plan.at]
+            known |= (price >= lowest) & (price <= highest)
+        return np.where(known[:, None], paths, np.nan)
+
+    def _at(self, view: View) -> Ints:
+        """Entry of each product of a view, -1 where it is unknown, (rows,)."""
+        return self.products.attributes.places(view.names, len(view.stock))
+
+    def _usual(self, values: Floats, view: View) -> Floats:
+        """A column of the product table for a view; an unknown product has the median, (rows,)."""
+        return np.asarray(np.r_[values, np.median(values)][self._at(view)])
+
+    def _costs(self, view: View) -> UnitCosts:
+        products = self.products
+        lost, order, holding = (
+            self._usual(each, view) for each in (products.lost_cost, products.order_cost, products.holding_cost)
+        )
+        return UnitCosts(lost, order, holding, self.fixed_cost)
+
+    def _decided(self, view: View) -> "_Decided":
+        rules = self.rules.of_view(view)
+        terms = terms_of(self.problem, self.review, hold=rules.price_every or 1, discount=self.discount)
+        periods = self.search.periods(self.problem.lead_times.longest, terms.review)
+        dates = self._dates(view, periods)
+        costs, features = self._costs(view), view.features_by_name(self.asks)
+        plan, choices = self._plan(view, rules, features, costs, periods, dates)
+        levels = self.levels.levels_of(view, plan.at, self.counted, self.market, self.problem.features)
+        situation = self._situation(view, plan, choices, levels, rules, costs, terms.hold)
+        found = find_actions(levels, situation, terms, self.search)
+        action = nearest_allowed(
+            self.problem, rules, Action(found.price, found.order), view, features, situation.multiple, costs.order
+        )
+        return _Decided(action, found, levels, situation, plan, None if dates is None else dates[:, :1])
+
+    def _dates(self, view: View, periods: int) -> Array | None:
+        """Dates of today and the periods after it, (rows, periods); None where periods have no dates."""
+        if view.dates is None or view.dates.dtype.kind != "M":
+            return None
+        return np.asarray(view.dates[:, None] + np.arange(periods) * np.timedelta64(self.market.season.step, "us"))
+
+    def _plan(
+        self,
+        view: View,
+        rules: Rules,
+        features: dict[str, Floats],
+        costs: UnitCosts,
+        periods: int,
+        dates: Array | None,
+    ) -> tuple[PricePlan, Floats]:
+        """Planned prices of today and the periods ahead, and the prices that may be charged today instead."""
+        at, market, rows = self._at(view), self.market, len(view.stock)
+        inputs = self._coming_inputs(view, periods)
+        state = np.zeros((rows, periods), dtype=np.int64)
+        if self.prices.promotion >= 0:
+            column = self.prices.promotion
+            state = (market.centre[column] + market.scale[column] * inputs[:, :, column] > 0.5).astype(np.int64)
+        usual = self.prices.usual[state, at[:, None]]
+        last = view.last_price
+        is_unknown = self.prices.usual[0, at] == 0
+        kept = np.where(is_unknown, np.median(self.prices.usual[0, :-1]), usual[:, 0])
+        kept, unknown = np.where(np.isnan(last), kept, last), is_unknown[:, None]
+        choices = np.empty((rows, 0))
+        if not self.sets_prices:
+            # A promotion that begins or ends brings its usual price, as far as the log has shown one.
+            changes = state != state[:, :1]
+            first = np.where(self._was_on(view) == state[:, 0], kept, usual[:, 0])
+            price = np.where(changes & ~unknown, usual, first[:, None])
+        else:
+            regular = np.zeros(rows, dtype=np.int64)
+            candidates = self.prices.candidates(at, regular)
+            may = self._allowed_prices(candidates, view, rules, features, costs)
+            regular_price = self.prices.usual[0, at]
+            effect, uncertain = self._effect(at, candidates, regular_price[:, None])
+            best = planned_price(candidates, may, regular_price, effect, uncertain, costs.order, self.caution)
+            price = np.where(state == 1, usual, best[:, None])
+            choices = self.prices.candidates(at, state[:, 0])
+            may = self._allowed_prices(choices, view, rules, features, costs)
+            fixed = self._price_is_fixed(view, rules) | is_unknown
+            price[:, 0] = np.where(fixed, kept, price[:, 0])
+            price = np.where(unknown, kept[:, None], price)
+            choices = np.where(may & ~fixed[:, None], choices, np.nan)
+        exposure = market.exposure(at, price, inputs, dates)
+        return PricePlan(at, state, np.ascontiguousarray(price), inputs, np.ascontiguousarray(exposure)), choices
+
+    def _effect(self, at: Ints, prices: Floats, base: Floats) -> tuple[Floats, Floats]:
+        """Change of the logarithm of demand by prices (rows, prices) against others (rows, 1), and its uncertainty."""
+        market, known = self.market, ~np.isnan(prices)
+        effect = market.price_effect(at, prices) - market.price_effect(at, base)
+        change = market.relative(at, prices) - market.relative(at, base)
+        uncertain = market.price_errors[at][:, None] * np.abs(change)
+        return np.where(known, effect, 0.0), np.where(known, uncertain, 0.0)
+
+    def _coming_inputs(self, view: View, periods: int) -> Floats:
+        """Columns of the market, expected or known ahead, (rows, periods, columns)."""
+        features, rows = self.problem.features, len(view.stock)
+        inputs = self.market.coming(self.market.inputs(features, list(view.features), rows), periods)
+        if view.later is not None and len(features):
+            known = min(view.later.shape[1], periods - 1)
+            values = [view.later[:, :known, k].reshape(-1) for k in range(len(features))]
+            given = self.market.inputs(features, values, rows * known).reshape(rows, known, -1)
+            missing = np.isnan(view.later[:, :known]).any(axis=2, keepdims=True)
+            inputs[:, 1 : known + 1] = np.where(missing, inputs[:, 1 : known + 1], given)
+        return inputs
+
+    def _was_on(self, view: View) -> Ints:
+        """State of promotion of the last period, as today's where it is not known, (rows,)."""
+        if self.prices.promotion < 0 or not view.past:
+            return np.zeros(len(view.stock), dtype=np.int64)
+        inputs = self.market.inputs(self.problem.features, list(view.past[-1].view.features), len(view.stock))
+        column = self.prices.promotion
+        value = self.market.centre[column] + self.market.scale[column] * inputs[:, column]
+        return np.asarray((value > 0.5).astype(np.int64))
+
+    def _allowed_prices(
+        self, prices: Floats, view: View, rules: Rules, features: dict[str, Floats], costs: UnitCosts
+    ) -> Bools:
+        """Prices that pass the rules, (rows, candidates)."""
+        if not rules.own and rules == Rules():
+            return ~np.isnan(prices)
+        none = np.zeros((len(prices), 1))
+        grid = ActionGrid(np.nan_to_num(prices), none, np.inf, costs.order)
+        known = ~np.isnan(prices)
+        free = rules.model_copy(update={"forbidden": (), "mask": None, "minimum": None, "multiple": None})
+        return known & free.feasible(grid, view.stock, view.last_price, features)
+
+    def _price_is_fixed(self, view: View, rules: Rules) -> Bools:
+        """Products whose price has changed less than `price_every` periods ago, (rows,)."""
+        found = np.zeros(len(view.stock), dtype=bool)
+        back = min((rules.price_every or 1) - 1, len(view.past) - 1)
+        for age in range(1, back + 1):
+            found |= view.past[-age].action.price != view.past[-age - 1].action.price
+        return found
+
+    def _situation(
+        self,
+        view: View,
+        plan: PricePlan,
+        choices: Floats,
+        levels: MovingLevels,
+        rules: Rules,
+        costs: UnitCosts,
+        hold: int,
+    ) -> Situation:
+        rows, law = len(view.stock), self.problem.lead_times
+        own = np.full(rows, np.nan) if rules.multiple is None else np.broadcast_to(rules.multiple, rows)
+        minimum = 0.0 if rules.minimum is None else np.nan_to_num(rules.minimum)
+        effect, uncertain = self._effect(plan.at, choices, plan.price[:, :1])
+        margin = np.abs(plan.price[:, :1] - costs.order[:, None]) * (levels.mean * plan.exposure[:, 0])[:, None]
+        return Situation(
+            stock=view.stock,
+            pipeline=np.zeros((rows, 0)) if view.pipeline is None else np.ascontiguousarray(view.pipeline),
+            chances=np.tile(np.array(law.chances), (rows, 1)),
+            lost=np.full(rows, law.lost),
+            exposure=plan.exposure,
+            may_order=self._order_days(view, plan.price.shape[1]),
+            price=plan.price,
+            choices=np.ascontiguousarray(choices),
+            effect=np.exp(effect),
+            penalty=np.ascontiguousarray(self.caution * hold * uncertain * margin),
+            costs=costs,
+            multiple=np.where(np.isnan(own), self._multiples(view), own),
+            minimum=np.broadcast_to(minimum, rows).astype(np.float64),
+            limit=self._limit(view),
+        )
+
+    def _multiples(self, view: View) -> Floats:
+        """Multiples of orders: those of the list of the problem, else case sizes; 1 for an unknown product's counts."""
+        if self.problem.orders is not None:
+            return np.full(len(view.stock), order_multiple(np.array(self.problem.orders)))
+        cases = self.products.case_size
+        in_counts = (cases > 0).all() and (cases == np.rint(cases)).all()
+        return np.asarray(np.r_[cases, 1.0 if in_counts else 0.0][self._at(view)])
+
+    def _order_days(self, view: View, periods: int) -> Bools:
+        """Coming periods in which orders may be placed, (rows, periods)."""
+        rows, ahead = len(view.stock), np.arange(periods)
+        if view.order_phase is not None:
+            cycle = np.array(self.problem.supply.order_cycle)
+            return np.ascontiguousarray(cycle[(view.order_phase[:, None] + ahead) % len(cycle)])
+        days = np.tile(ahead % self.review == 0, (rows, 1))
+        if self.rules.order_days is not None:
+            features = view.features_by_name(self.asks)
+            if self.rules.order_days in features:
+                days[:, 0] = features[self.rules.order_days] != 0
+        return days
+
+    def _limit(self, view: View) -> Floats:
+        """The most that may be ordered today, (rows,)."""
+        room, limit = room_of(self.problem), view.order_limit(self.problem)
+        most = np.inf if self.problem.orders is None else self.problem.orders[-1]
+        found = np.minimum(np.maximum(room - view.stock, 0.0), most)
+        return found if limit is None else np.minimum(found, limit)
+
+    def summary(self) -> dict[str, Any]:
+        """Method, and how futures are looked at."""
+        return {"method": KIND, "paths": self.search.paths, "ahead": self.search.ahead}
+
+    def validate(self) -> None:
+        """Raise where a file asks for more sampled futures than memory allows."""
+        check_draws(self.problem, self.search, self.review)
+
+
+def check_draws(problem: Problem, search: Search, review: int) -> None:
+    """Raise where the sampled futures of a series are more than memory and time allow."""
+    periods = search.periods(problem.lead_times.longest, terms_of(problem, review=review).review)
+    if search.paths * periods > MOST_DRAWS:
+        raise LostSalesError(
+            f"{search.paths:,} sampled futures of {periods:,} periods are more than the {MOST_DRAWS:,} periods that "
+            "can be looked at: take fewer paths"
+        )
