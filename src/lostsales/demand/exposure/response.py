@@ -30,6 +30,7 @@ SEASON_PRECISION = 20.0  # prior precision of a seasonal effect: standard deviat
 DISPERSION_ROWS = 30.0  # rows by which the pooled dispersion counts for a product
 DISPERSIONS = 1e-3, 2.0  # bounds
 LOGS = -9.0, 16.0  # bounds of the logarithm of a mean
+LEAST_KNOWN = 0.02  # share of information below which a stock-out is left out
 STEPS = -1.0, 4.0  # bounds of a relative residual in one round of linearisation
 
 
@@ -81,7 +82,6 @@ def fit_response(
     """
     product, (count, width) = rows.product, (len(rows.start) - 1, rows.inputs.shape[1])
     shows = rows.share > 0
-    is_exact = shows & ~rows.is_censored
     on_sale = np.log(np.where(shows, rows.share, 1.0))
     usual = _ratios(np.bincount(product, rows.demand * shows, count), np.bincount(product, rows.share, count))
     level = np.log(np.maximum(usual, 1e-6))[product]
@@ -95,9 +95,12 @@ def fit_response(
         logs = np.clip(level + fixed + effects, *LOGS)
         mean = np.exp(logs)
         expected_demands(rows.demand, rows.is_censored, mean, dispersion[product], counted, demand, known)
-        working = logs + np.clip((demand - mean) / mean, *STEPS) - fixed
+        # Newton's step: a stock-out has the score of its expected demand, and a part of its information.
+        is_known = shows & (known > LEAST_KNOWN)
+        information = np.where(is_known, known, 1.0)
+        working = logs + np.clip((demand - mean) / mean / information, *STEPS) - fixed
         variance = (1.0 / mean if counted else 0.0) + dispersion[product]
-        variance = np.where(shows & (known > 0), variance / np.where(known > 0, known, 1.0), np.inf)
+        variance = np.where(is_known, variance / information, np.inf)
         if step in DRIFT_ROUNDS:
             residual, none = working - effects, np.empty((len(working), 0))
             scores = [whitened_products(rows.start, residual, variance, none, rows.gap, each)[1] for each in DRIFTS]
@@ -110,7 +113,7 @@ def fit_response(
         precision = np.where(np.isinf(variance), 0.0, 1.0 / np.where(np.isinf(variance), 1.0, variance))
         season = _season(working - effects - level, precision, group, rows.place, season)
         mean = np.exp(np.clip(level + on_sale + season[group, rows.place] + effects, *LOGS))
-        dispersion = _dispersion(demand, mean, is_exact, product, count, counted)
+        dispersion = _dispersion(demand, mean, known, dispersion, shows, product, counted)
     response = PooledResponse(
         coefficients=pooled.coefficients,
         errors=pooled.errors,
@@ -197,12 +200,20 @@ def _season(residual: Floats, precision: Floats, group: Ints, place: Ints, seaso
     return np.asarray(found - found.mean(axis=1, keepdims=True))
 
 
-def _dispersion(demand: Floats, mean: Floats, is_exact: Bools, product: Ints, count: int, counted: bool) -> Floats:
-    """Variance beyond Poisson's relative to the squared mean of each product, by moments, (products,)."""
-    squares = np.bincount(product, np.where(is_exact, mean**2, 0.0), count)
-    beyond = np.bincount(product, np.where(is_exact, (demand - mean) ** 2 - counted * mean, 0.0), count)
+def _dispersion(
+    demand: Floats, mean: Floats, known: Floats, last: Floats, shows: Bools, product: Ints, counted: bool
+) -> Floats:
+    """Variance beyond Poisson's relative to the squared mean of each product, by moments, (products,).
+
+    A stock-out has the conditional second moment of its demand under the last dispersion: without it, the rows that
+    are left are those of small demand.
+    """
+    count = len(last)
+    hidden = (1.0 - known) * (last[product] * mean**2 + counted * mean)
+    squares = np.bincount(product, np.where(shows, mean**2, 0.0), count)
+    beyond = np.bincount(product, np.where(shows, (demand - mean) ** 2 + hidden - counted * mean, 0.0), count)
     pooled = max(float(beyond.sum()) / max(float(squares.sum()), 1e-12), DISPERSIONS[0])
-    prior = DISPERSION_ROWS * _ratios(squares, np.bincount(product, is_exact, count))
+    prior = DISPERSION_ROWS * _ratios(squares, np.bincount(product, shows, count))
     return np.clip(_ratios(beyond + pooled * prior, squares + prior), *DISPERSIONS)
 
 
