@@ -148,7 +148,7 @@ def test_wrong_prices_and_copies_of_the_price_hardly_move_the_slope() -> None:
     columns = response_columns(market)
     assert columns.names == ("price",)
     found = fit_response(
-        demand, 1.0 - columns.is_far, np.zeros(demand.shape, dtype=bool), columns.values, np.zeros(20, dtype=int),
+        demand, np.where(columns.is_far, 0.0, 1.0), np.zeros(demand.shape, dtype=bool), columns.values, np.zeros(20, dtype=int),
         POISSON,
     )  # fmt: skip
     assert np.count_nonzero(columns.is_far) == 7
