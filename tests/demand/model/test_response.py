@@ -148,8 +148,8 @@ def test_wrong_prices_and_copies_of_the_price_hardly_move_the_slope() -> None:
     columns = response_columns(market)
     assert columns.names == ("price",)
     found = fit_response(
-        demand, np.where(columns.is_far, 0.0, 1.0), np.zeros(demand.shape, dtype=bool), columns.values, np.zeros(20, dtype=int),
-        POISSON,
+        demand, np.where(columns.is_far, 0.0, 1.0), np.zeros(demand.shape, dtype=bool), columns.values,
+        np.zeros(20, dtype=int), POISSON,
     )  # fmt: skip
     assert np.count_nonzero(columns.is_far) == 7
     assert found.effects.common[0] / found.scale[0] == pytest.approx(-2.0, abs=0.15)
