@@ -137,3 +137,19 @@ def test_small_helpers() -> None:
     gaps = np.array([[np.nan, 2.0, np.nan, 3.0], [np.nan] * 4])
     np.testing.assert_array_equal(filled_forward(gaps), [[2, 2, 2, 3], [0, 0, 0, 0]])
     assert rival_sets(np.array([0, 1, 1, 2])).tolist() == [-1, 1, 1, -1]
+
+
+def test_wrong_prices_and_copies_of_the_price_hardly_move_the_slope() -> None:
+    rng = np.random.default_rng(6)
+    price = 4 * np.exp(rng.normal(0, 0.1, (20, 150)))
+    demand = rng.poisson(20 * (price / 4) ** -2.0).astype(float)
+    price[rng.integers(0, 20, 7), rng.integers(0, 150, 7)] *= 30
+    market = MarketPanel(price, 2 * np.log(price)[..., None], ("copy",), np.full(20, -1), 150)
+    columns = response_columns(market)
+    assert columns.names == ("price",)
+    found = fit_response(
+        demand, np.where(columns.is_far, 0.0, 1.0), np.zeros(demand.shape, dtype=bool), columns.values,
+        np.zeros(20, dtype=int), POISSON,
+    )  # fmt: skip
+    assert np.count_nonzero(columns.is_far) == 7
+    assert found.effects.common[0] / found.scale[0] == pytest.approx(-2.0, abs=0.15)

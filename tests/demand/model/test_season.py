@@ -50,3 +50,9 @@ def test_one_cycle_alone_is_judged_by_its_neighbours() -> None:
     found = shared_index(demand, np.ones_like(demand), np.full_like(demand, 10.0), np.arange(52), 52)
     np.testing.assert_allclose(found, smooth, atol=0.15)
     assert np.corrcoef(found, smooth)[0, 1] == pytest.approx(1, abs=0.02)
+
+
+def test_growth_is_no_season() -> None:
+    demand = np.tile(20 * 1.004 ** np.arange(104), (5, 1))
+    index, _ = seasonal_index(demand, np.ones(demand.shape), (Cycle(52, 52, 0),), 104, np.inf)
+    np.testing.assert_allclose(index / index.mean(), 1.0, atol=0.02)

@@ -9,6 +9,10 @@ from lostsales.types import Bools, Floats, Ints
 MOST_CROSSED = 3  # features whose interaction with the price is a column, the first ones
 MOST_RIVALS = 200  # products of a group beyond which it is no set of competitors
 RECENT = 26  # last periods whose median price is the usual price
+# Bound of a log relative price, a factor of 4.5. Rows beyond it do not count in the response: a few wrong prices must
+# not decide a slope.
+MOST_LOG_PRICE = 1.5
+COPIES = 0.99  # correlation with the price from which on a feature is a copy of it and is left out
 FAR_PRICE = 1.5  # a price this many times above or below all that were seen is far outside
 
 
@@ -29,6 +33,7 @@ class ResponseColumns:
 
     names: tuple[str, ...]  # (columns,)
     values: Floats  # (products, periods, columns)
+    is_far: Bools  # (products, periods) price too far from the usual one to learn from
 
     @property
     def price(self) -> int | None:
@@ -41,24 +46,27 @@ def response_columns(market: MarketPanel) -> ResponseColumns:
 
     Prices are logarithms relative to the median of the history. Competing products enter by the mean and the least
     of their relative prices, and by the means of those features that differ between products. The price has an
-    interaction with these features.
+    interaction with these features. A feature that is a copy of the price is left out.
     """
     usual = np.median(market.price[:, : market.known], axis=1, keepdims=True)
-    price = np.log(market.price / usual)
+    logs = np.log(market.price / usual)
+    price = np.clip(logs, -MOST_LOG_PRICE, MOST_LOG_PRICE)
     found: dict[str, Floats] = {"price": price}
     features = market.features
     if market.names:
         features = features - np.median(features[:, : market.known], axis=(0, 1))
     own = [k for k in range(features.shape[2]) if _differs(features[:, : market.known, k])]
-    found |= {name: features[:, :, k] for k, name in enumerate(market.names)}
+    copies = [k for k in range(features.shape[2]) if _copies(features[:, : market.known, k], logs[:, : market.known])]
+    found |= {name: features[:, :, k] for k, name in enumerate(market.names) if k not in copies}
+    own = [k for k in own if k not in copies]
     found |= {f"price x {market.names[k]}": price * features[:, :, k] for k in own[:MOST_CROSSED]}
     if (market.rivals >= 0).any():
         mean, least = _of_rivals(price, market.rivals)
         found |= {"rivals' price": mean, "rivals' least price": least}
         found |= {f"rivals' {market.names[k]}": _of_rivals(features[:, :, k], market.rivals)[0] for k in own}
     varying = {name: values for name, values in found.items() if _varies(values[:, : market.known])}
-    shape = (*price.shape, 0)
-    return ResponseColumns(tuple(varying), np.stack(list(varying.values()), axis=2) if varying else np.zeros(shape))
+    values = np.stack(list(varying.values()), axis=2) if varying else np.zeros((*price.shape, 0))
+    return ResponseColumns(tuple(varying), values, np.abs(logs) > MOST_LOG_PRICE)
 
 
 def rival_sets(keys: Ints) -> Ints:
@@ -84,6 +92,13 @@ def _of_rivals(values: Floats, rivals: Ints) -> tuple[Floats, Floats]:
 def _differs(values: Floats) -> bool:
     """True if values differ between products of a period."""
     return bool((np.ptp(values, axis=0) > 0).any())
+
+
+def _copies(feature: Floats, price: Floats) -> bool:
+    """True if a feature is correlated perfectly with the price within products."""
+    feature, price = (each - each.mean(axis=1, keepdims=True) for each in (feature, price))
+    sizes = float((feature**2).sum() * (price**2).sum())
+    return sizes > 0 and abs(float((feature * price).sum())) > COPIES * np.sqrt(sizes)
 
 
 def _varies(values: Floats) -> bool:

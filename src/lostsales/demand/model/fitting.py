@@ -9,7 +9,7 @@ from lostsales.demand.model.panel import Panel
 from lostsales.demand.model.response import HALF_LIFE, LEAST_RATIO, Response, first_level, fit_response
 from lostsales.demand.model.season import seasonal_index
 from lostsales.demand.model.spread import USUAL, Spread, likeliest_spread
-from lostsales.types import Floats
+from lostsales.types import Bools, Floats
 
 MOST_SCORED = 10_000  # rows on which the spread is chosen
 
@@ -36,18 +36,19 @@ def fit_panel(panel: Panel, seed: int) -> FittedPanel:
     columns = response_columns(panel.market)
     known = panel.demand.shape[1]
     history = np.ascontiguousarray(columns.values[:, :known])
+    usable = ~columns.is_far[:, :known]
     level = first_level(panel.demand, panel.exposure, 0.5 ** (1.0 / HALF_LIFE))
     spread = _spread_around(panel, level * panel.exposure, Spread(*USUAL, panel.integer), seed)
-    response, season, spread = _fit_once(panel, history, spread, None, seed)
+    response, season, spread = _fit_once(panel, history, usable, spread, None, seed)
     if columns.names or panel.censored.any():
-        response, season, spread = _fit_once(panel, history, spread, response, seed)
+        response, season, spread = _fit_once(panel, history, usable, spread, response, seed)
     log_factor = response.log_factor(columns.values)
     fitted = replace(panel, response=np.exp(log_factor), filled=response.filled)
     return FittedPanel(fitted, columns, response, season, spread)
 
 
 def _fit_once(
-    panel: Panel, history: Floats, spread: Spread, start: Response | None, seed: int
+    panel: Panel, history: Floats, usable: Bools, spread: Spread, start: Response | None, seed: int
 ) -> tuple[Response, Floats, Spread]:
     """Season given an earlier response, response given the season, and spread around both."""
     filled = panel.demand if start is None else start.filled
@@ -55,7 +56,8 @@ def _fit_once(
     index, own = seasonal_index(filled, panel.exposure * factor, panel.cycles, panel.demand.shape[1], np.inf)
     season = index[own]
     exposure = panel.exposure * season
-    response = fit_response(panel.demand, exposure, panel.censored, history, panel.group, spread, start=start)
+    learned = exposure * usable
+    response = fit_response(panel.demand, learned, panel.censored, history, panel.group, spread, start=start)
     mean = response.level * exposure * np.exp(response.log_factor(history))
     # A level that holds the demand itself is too close to it: the spread would come out too small.
     others = mean - response.leverage / (1.0 - np.minimum(response.leverage, 0.5)) * (response.filled - mean)

@@ -42,16 +42,16 @@ def filter_levels(
         for t in range(ends[i] + 1):
             exposed = exposure[i, t] * index[own[i], t]
             slower = usual[i]
+            slowest = spread[1] * (total[rates - 1] + prior * usual[i]) / (weight[rates - 1] + prior)
+            share = (spread[0] + integer + slowest) / (spread[0] + integer + slowest * exposed)
             for k in range(rates - 1, -1, -1):
                 total[k] *= decays[k]
                 weight[k] *= decays[k]
                 if exposed > 0.0:
-                    level = (total[k] + prior * slower) / (weight[k] + prior)
-                    mean = level * exposed
-                    of_mean = spread[0] + integer + spread[1] * mean
-                    share = (spread[0] + integer + spread[1] * level) / of_mean
                     if censored[i, t]:
-                        expected, known = demand_at_least(demand[i, t], mean, of_mean * mean, integer)
+                        mean = (total[k] + prior * slower) / (weight[k] + prior) * exposed
+                        variance = (spread[0] + integer + spread[1] * mean) * mean
+                        expected, known = demand_at_least(demand[i, t], mean, variance, integer)
                         total[k] += share * (expected - mean + known * mean)
                         weight[k] += share * known * exposed
                     else:

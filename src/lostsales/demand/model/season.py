@@ -9,6 +9,7 @@ OVERDISPERSION = 0.2  # of negative binomial demand, in the weights of series of
 LEAST_WINDOW = 28  # least window of the centred moving average, in periods
 LEAST_CYCLES = 1.05  # cycles that a history must cover for a season
 FEW_REPEATS = 4  # with fewer positions seen twice, noise is estimated from neighbouring periods
+LEAST_SPAN = 2  # the centred windows must span this part of one for an estimate of growth
 OF_A_MEAN = 0.5  # weight of the overall mean of a series in its centred level, in periods
 
 
@@ -28,7 +29,7 @@ def seasonal_index(
         place = cycle.position(np.arange(columns))
         window = cycle.columns * max(1, -(-LEAST_WINDOW // cycle.columns))
         exposed = exposure * index[:, :periods]
-        level = centred_level(demand, exposed, window)
+        level = with_growth(centred_level(demand, exposed, window), window)
         shared = shared_index(demand, exposed, level, place[:periods], cycle.length)
         own = own_index(demand, exposed * level * shared[place[:periods]], shared, place[:periods], prior)
         index = index * own[:, place]
@@ -45,6 +46,20 @@ def centred_level(demand: Floats, exposure: Floats, window: int) -> Floats:
     overall = (total[:, -1:] + 1e-9) / np.maximum(time[:, -1:], 1e-9)
     within = time[:, end] - time[:, start]
     return np.asarray((total[:, end] - total[:, start] + OF_A_MEAN * overall) / (within + OF_A_MEAN))
+
+
+def with_growth(level: Floats, window: int) -> Floats:
+    """Level of `centred_level`, continued by the growth of all series where its window was moved inwards.
+
+    Without it a rising demand has a low index at the start of the history and a high one at its end.
+    """
+    periods = level.shape[1]
+    first, last = window // 2, periods - window + window // 2
+    if last - first < window // LEAST_SPAN:
+        return level
+    growth = np.log(level[:, last].sum() / level[:, first].sum()) / (last - first)
+    at = np.arange(periods)
+    return np.asarray(level * np.exp(growth * (at - np.clip(at, first, last))))
 
 
 def shared_index(demand: Floats, exposure: Floats, level: Floats, position: Ints, length: int) -> Floats:
