@@ -119,7 +119,7 @@ def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     """Every row counts, stock-outs continue like any other, and the last demand is no part of the state."""
     log = small_log("newsvendor", 12)
     function = FunctionClass(kind="linear", ridges=(0.5,))
-    learned = learn_from(log, CFQI(independent=True, max_depth=0, iterations=4, function=function))
+    learned = learn_from(log, CFQI(independent=True, max_depth=0, iterations=4, function=function, targets="centred"))
     assert log.stock is not None
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)

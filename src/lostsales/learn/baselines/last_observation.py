@@ -23,7 +23,7 @@ from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
-from lostsales.learn.cfqi.choices import MOST_ITERATIONS, TAIL
+from lostsales.learn.cfqi.choices import MOST_ITERATIONS, TAIL, TARGETS
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
@@ -205,7 +205,11 @@ def _learn(log: SalesLog, learner: FQI, progress: Progress | None) -> LastObserv
     )
     rule = min(iterations_rule(len(rows), log.problem.discount), MOST_ITERATIONS)
     settings = FqiSettings(
-        iterations=learner.iterations or rule, discount=log.problem.discount, function=learner.function, seed=seed
+        iterations=learner.iterations or rule,
+        discount=log.problem.discount,
+        function=learner.function,
+        centred=TARGETS == "centred",
+        seed=seed,
     )
     named = log.features_by_name(rows + 1)
     own = data.rules.of_names(log.names[log.series[rows]])

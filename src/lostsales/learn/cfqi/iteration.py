@@ -35,6 +35,11 @@ class FqiSettings:
     calibrated: bool = False  # a constant in U makes it cover the errors of Q
     seed: int = 0
 
+    @property
+    def has_intercept(self) -> bool:
+        """True if Q tends to the mean of its targets; a linear Q needs it, as no feature of its map is constant."""
+        return self.centred or (isinstance(self.function, FunctionClass) and self.function.kind == "linear")
+
 
 @dataclass(frozen=True, eq=False)
 class FittedQ:
@@ -84,8 +89,10 @@ def iterate(
             following = [each.prepared(designs) for each in following] if keep else following
         horizon = (1 - settings.discount**k) / (1 - settings.discount)
         low, high = float(profits.min()) * horizon, float(profits.max()) * horizon
-        prior = (low, high) if settings.centred else (-MOST, MOST, 0.0)
-        learned = [design.q(target, *prior) for design, target in zip(designs, regressed, strict=True)]
+        if not settings.centred:
+            low, high = -MOST, MOST
+        mean = None if settings.has_intercept else 0.0
+        learned = [design.q(target, low, high, mean) for design, target in zip(designs, regressed, strict=True)]
         q = [each for each, _ in learned]
         residuals.append(tuple(residual for _, residual in learned))
         if pessimism and k == 1 and isinstance(q[0], RegressorQ):
@@ -149,7 +156,8 @@ class _RidgeSearch:
         history, action = scaler(part.block), action_scaler(part.action)
         pilot = HyperparameterSearch.of(history, action, folds, function, settings.seed)
         keeps = settings.select_at is None
-        return cls(scaler, action_scaler, history, action, pilot, function, settings.centred, keeps, settings.seed)
+        kept = settings.has_intercept, keeps, settings.seed
+        return cls(scaler, action_scaler, history, action, pilot, function, *kept)
 
     def chosen(self, targets: Floats, pessimism: bool) -> RegressionDesign:
         """The design of the hyperparameters that predict these targets best."""
