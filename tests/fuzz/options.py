@@ -29,6 +29,7 @@ VALUES = (
 # Arguments, then options, with which a command takes little time; None: a flag.
 BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
     "simulate": (["shop.toml"], {"--episodes": "2"}),
+    "example": (["corner-shop"], {"--out": "new.csv"}),
     "init": (["log.csv"], {"--out": "-"}),
     "inspect": (["log.csv"], {}),
     "audit": (["log.csv"], {}),
@@ -105,7 +106,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
 # What each command reads where nothing else is asked for; it must be there afterwards.
 INPUTS = {command: tuple(name for name in each[0] if "fleet" not in command) for command, each in BASES.items()}
 INPUTS["recommend"] = ("policy", "today.csv")
-INPUTS |= {"keys revoke": (), "benchmark": ()}
+INPUTS |= {"keys revoke": (), "benchmark": (), "example": ()}
 
 
 @cache

@@ -90,5 +90,5 @@ def test_an_array_of_another_length_is_refused_or_gives_a_decision(name: str, tm
 
 def test_all_kinds_are_changed() -> None:
     kinds = {opened(made_file(name))[1]["kind"] for name in (*NAMES, "c-fqi", "planner with levels")}
-    inside = {"in-units", "q"}  # of others, whose arrays are changed as well
+    inside = {"q"}  # of others, whose arrays are changed as well
     assert kinds | inside == set(POLICIES.names)

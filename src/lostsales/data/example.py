@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from lostsales.data.log import SalesLog
-from lostsales.data.output_files import check_output, replacing_together
+from lostsales.data.output_files import replacing_together
 from lostsales.data.reading.gate import read_log
+from lostsales.data.writing import check_log, check_table
 from lostsales.errors import LostSalesError, SettingError
 
 EXAMPLES = ("corner-shop",)
@@ -44,8 +45,9 @@ def write_example(name: str, out: Path, truth: Path | None = None) -> list[Path]
     if truth is not None and truth.resolve() == out.resolve():
         raise LostSalesError(f"--out and --truth need different files, but both are {out}")
     copies = {path: _example(name, ending) for path, ending in [*tables, (out.with_suffix(".toml"), ".toml")]}
-    for path in copies:
-        check_output(path)
+    check_log(out)  # and the problem file beside it
+    for path, _ in tables[1:]:
+        check_table(path)
     with replacing_together(*copies) as parts:
         for part, source in zip(parts, copies.values(), strict=True):
             part.write_bytes(source.read_bytes())

@@ -7,7 +7,7 @@ from scipy.stats import nbinom
 
 from lostsales.demand.exposure.response import ResponseRows, fit_response
 from lostsales.demand.exposure.response_loops import smoothed_levels, whitened_products
-from lostsales.types import Floats
+from lostsales.types import Floats, Ints
 
 
 def made_rows(
@@ -33,6 +33,19 @@ def made_rows(
         group=np.zeros(products, dtype=np.int64),
     )
     return rows, slopes, demand.reshape(-1)
+
+
+def chosen(rows: ResponseRows, at: Ints, start: Ints) -> ResponseRows:
+    """Some of the rows, in another order."""
+    return rows._replace(
+        start=start,
+        demand=rows.demand[at],
+        is_censored=rows.is_censored[at],
+        share=rows.share[at],
+        gap=rows.gap[at],
+        inputs=rows.inputs[at],
+        place=rows.place[at],
+    )
 
 
 def test_a_level_that_stands_gives_the_maximum_of_the_likelihood() -> None:
@@ -90,7 +103,7 @@ def test_products_are_drawn_to_their_group_by_what_they_lack() -> None:
     """A product of ten rows has nearly the elasticity of its group, one of many rows its own."""
     rows, _, _ = made_rows(30, 364, 5)
     short = np.r_[rows.start[:-1], rows.start[-2] + 10]
-    cut = ResponseRows(short, *(each[: short[-1]] for each in rows[1:7]), rows.group)
+    cut = chosen(rows, np.arange(short[-1]), short)
     response = fit_response(cut, counted=True).response
     away = np.abs(response.coefficients[:, 0] - response.group_coefficients[0, 0])
     assert away[-1] < np.median(away[:-1])
@@ -101,7 +114,7 @@ def test_the_order_of_products_changes_nothing() -> None:
     rows, _, _ = made_rows(6, 100, 6, cover=1.5)
     order = np.array([3, 0, 5, 1, 4, 2])
     at = np.concatenate([np.arange(rows.start[i], rows.start[i + 1]) for i in order])
-    moved = ResponseRows(rows.start, *(each[at] for each in rows[1:7]), rows.group)
+    moved = chosen(rows, at, rows.start)
     one, other = (fit_response(each, counted=True).response for each in (rows, moved))
     np.testing.assert_allclose(other.coefficients, one.coefficients[order], rtol=1e-9)
 

@@ -21,7 +21,7 @@ def example(
 ) -> None:
     """Write an example: 26 weeks of a corner shop with twelve products, promotions and stock-outs.
 
-    Example: `lostsales example corner-shop --out sales.csv`
+    Example: `lostsales example corner-shop --out corner-shop.csv`
     """
     from lostsales.data.example import write_example
 

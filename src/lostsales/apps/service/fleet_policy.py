@@ -74,7 +74,7 @@ class FleetPolicy(PolicyBase):
     def explain(self, view: View) -> Decision:
         """Decisions of the policies, merged."""
         parts, back = self._by_shard(view, lambda policy, part, _: policy.explain(part))
-        names = [each.name for each in fields(Decision) if each.name not in (*OPTIONAL, "more", "reasons")]
+        names = [each.name for each in fields(Decision) if each.name not in (*OPTIONAL, "in_money", "more", "reasons")]
         columns: dict[str, Any] = {name: _joined([getattr(part, name) for part in parts], back) for name in names}
         columns |= {name: _optional([getattr(part, name) for part in parts], parts, back) for name in OPTIONAL}
         more = {name: _joined([part.more[name] for part in parts], back) for name in _common([p.more for p in parts])}
@@ -83,7 +83,7 @@ class FleetPolicy(PolicyBase):
             told = [part.reasons() for part in parts]
             return {name: _joined([each[name] for each in told], back) for name in _common(told)}
 
-        return Decision(**columns, more=more, reasons=reasons)
+        return Decision(**columns, in_money=all(part.in_money for part in parts), more=more, reasons=reasons)
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
         """Expected outcomes of the policies, None if one of them has no demand model."""
