@@ -28,8 +28,8 @@ def learn(function: Any, method: str = "c-fqi", **settings: Any) -> CfqiResult:
 
 
 def test_ridge_regression_of_scikit_learn_is_the_linear_learner() -> None:
-    theirs = learn(Ridge(alpha=0.5, fit_intercept=False))
-    ours = learn(FunctionClass(kind="linear", raw=True, ridges=(0.5,)))
+    theirs = learn(Ridge(alpha=0.5, fit_intercept=False), targets="centred")
+    ours = learn(FunctionClass(kind="linear", raw=True, ridges=(0.5,)), targets="centred")
     pairs = ours.policy.grid.pairs
     for one, other, part in zip(theirs.policy.q, ours.policy.q, ours.parts, strict=True):
         np.testing.assert_allclose(one.values(part.block, pairs), other.values(part.block, pairs), rtol=1e-8)
