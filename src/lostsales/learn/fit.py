@@ -87,7 +87,8 @@ def fit_in_shop_units(learner: Learner, log: SalesLog, progress: Progress | None
     found = None if learner.models_products else _fit_relative(counted, counts, shop.problem, progress)
     if found is None:
         found = _in_shop_units(counted.fit(counts.log, progress), counts)
-    if counts.log.keeps_price and (found.may_recommend is None or len(found.may_recommend.prices) == 1):
+    is_hidden = counts.log.keeps_price and learner.pricing == "tested"
+    if is_hidden and (found.may_recommend is None or len(found.may_recommend.prices) == 1):
         warn(KEEPS_PRICE)  # a learner with instruments may know the effect of prices all the same
     return found
 
