@@ -61,7 +61,7 @@ def load_model(model_uri: str | Path) -> SavedPolicy:
 
 
 class PolicyModel:
-    """What `mlflow.pyfunc.load_model` wraps."""
+    """Model that `mlflow.pyfunc.load_model` wraps."""
 
     def __init__(self, policy: SavedPolicy) -> None:
         self.policy = policy

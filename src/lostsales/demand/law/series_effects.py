@@ -61,7 +61,7 @@ class SeriesEffects:
         return np.asarray(self.level[series] + np.einsum("ij,ij->i", inputs[:, varied] - self.centre[varied], own))
 
     def take(self, series: Ints) -> "SeriesEffects":
-        """Those of some series."""
+        """Effects of some series."""
         return replace(self, level=self.level[series], slopes=self.slopes[series], spread=self.spread[series])
 
     def extrapolate(self, other: "SeriesEffects", step: float) -> "SeriesEffects":

@@ -60,7 +60,7 @@ def learner_and_settings(method: str) -> tuple[str, dict[str, Any]]:
 
 
 def default_methods() -> tuple[str, ...]:
-    """Those of `METHODS` that are registered."""
+    """Methods of the experiment that are registered."""
     return tuple(name for name in METHODS if learner_and_settings(name)[0] in LEARNERS)
 
 
@@ -140,7 +140,7 @@ class Experiment(Settings):
                             yield Cell(behaviour, episodes, run, method)
 
     def levels_of(self, method: str) -> tuple[int, ...]:
-        """Those of the levels at which a method is fitted."""
+        """Levels at which a method is fitted."""
         return self.levels if method in AT_EVERY_LEVEL or self.levels != LEVELS else FEW_LEVELS
 
     @property

@@ -189,5 +189,5 @@ class CfqiChoices(Learner):
         return DepthRule(self.max_depth, pool, self.depth_rows if pool else 0.0, self.least_rows)
 
     def pessimistic_iterations(self, iterations: int) -> int:  # noqa: ARG002, PC-FQI and fusion use it
-        """How many of the iterations, from the first, are pessimistic."""
+        """Number of iterations, from the first, that are pessimistic."""
         return 0

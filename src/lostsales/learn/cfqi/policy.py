@@ -94,7 +94,7 @@ class QPolicy(PolicyBase):
 
     @property
     def penalty_name(self) -> str | None:
-        """Which penalty U its decisions have, and whether it is the paper's; None where there is none."""
+        """Penalty U of its decisions, and whether it is the paper's; None where there is none."""
         if not self.beta:
             return None
         if self.on_gains:
@@ -265,7 +265,7 @@ def q_functions(policy: Policy) -> tuple[QFunction, ...]:
 
 
 def boundary_depth(policy: Policy) -> int | None:
-    """Where the safe action rules, of a policy with one Q-function per depth for series that are alike, else None."""
+    """Rows under the safe action, for a policy with one Q-function per depth for series that are alike, else None."""
     if not isinstance(policy, QPolicy) or policy.attributes is not None or policy.costs:
         return None
     return policy.safe.depth

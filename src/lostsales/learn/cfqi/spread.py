@@ -24,7 +24,7 @@ FUNCTION = FunctionClass()
 
 @dataclass(frozen=True, eq=False)
 class ActionSpread:
-    """What is usual after a history, the residuals around it, and the range of what was done."""
+    """Usual action after a history, the residuals around it, and the range of actions."""
 
     AXES: ClassVar[dict[str, Axis]] = {"residuals": Axis(own=True)}
 
@@ -50,11 +50,11 @@ class ActionSpread:
         return float((self.supports(self.usual(block), rungs).sum(axis=1) == 1).mean())
 
     def usual(self, block: Floats) -> Floats:
-        """What is usual after each history, (rows,)."""
+        """Usual action after each history, (rows,)."""
         return np.asarray(self.mean.values(block, NO_ACTION)[:, 0])
 
     def supports(self, usual: Floats, rungs: Floats) -> Bools:
-        """Which of the rungs (rungs,) are supported where something is usual (rows,), (rows, rungs); one at least."""
+        """Candidates (rungs,) that are supported where an action is usual (rows,), (rows, rungs); one at least."""
         if len(rungs) == 1:
             return np.ones((len(usual), 1), dtype=bool)
         apart = rungs - usual[:, None]

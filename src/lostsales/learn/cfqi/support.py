@@ -40,7 +40,7 @@ class Support:
     def of(
         cls, block: Floats, action: Floats, folds: FoldMasks, stock_at: int, seed: int, on_order: int = 0
     ) -> "Support":
-        """Of the histories and actions (rows, 2) of a depth."""
+        """Support of the histories and actions (rows, 2) of a depth."""
         at = subsample(len(block), MOST_ROWS, seed)
         parts = [(test[at], train[at]) for test, train in folds]
         position = block[:, stock_at : stock_at + 1 + on_order].sum(axis=1)
@@ -51,7 +51,7 @@ class Support:
 
     @property
     def gain_weight(self) -> float:
-        """How much of the penalty on gains counts: all where behaviour hardly leaves the usual price or order."""
+        """Share of the penalty on gains that counts: all where behaviour hardly leaves the usual price or order."""
         return LEAST_WEIGHT + (1 - LEAST_WEIGHT) * max(self.price.concentration, self.order.concentration)
 
     def mask(self, block: Floats, feasible: Bools, actions: Floats, n_orders: int) -> tuple[Bools, Bools]:

@@ -1,4 +1,4 @@
-"""What following a policy is expected to earn, as a function of the state: a ridge regression of replayed returns."""
+"""Expected profit of following a policy, as a function of the state: a ridge regression of replayed returns."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -41,5 +41,5 @@ class ValueFunction:
         return cls(mean, np.array([states.min(axis=0), states.max(axis=0)]))
 
     def __call__(self, states: Floats) -> Floats:
-        """Of states (rows, coordinates), (rows,)."""
+        """Value of states (rows, coordinates), (rows,)."""
         return np.asarray(self.mean.values(np.clip(states, *self.states), np.zeros((1, 2)))[:, 0])

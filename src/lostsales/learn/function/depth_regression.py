@@ -217,7 +217,7 @@ def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Float
 
 
 def _over_spans(work: Callable[[range], Floats], rows: int) -> list[Floats]:
-    """What is found in each span of rows, on several threads where they are many; one span where they are few.
+    """Results of each span of rows, on several threads where they are many; one span where they are few.
 
     The spans depend on the rows alone, so that sums do not depend on the number of threads.
     """

@@ -60,7 +60,7 @@ class LinearMap:
     raw: bool = False
 
     def dimension(self, coordinates: int) -> int:
-        """How many features a history of so many coordinates has."""
+        """Number of features of a history of so many coordinates."""
         return coordinates + 2 if self.raw else 3 * coordinates + 5
 
     def features(self, history: Floats, action: Floats) -> Floats:
@@ -109,7 +109,7 @@ class KernelMap:
         return max(float(self.root[0, 0] ** 2 - first[0]), 0.0)
 
     def dimension(self, coordinates: int) -> int:  # noqa: ARG002, the protocol passes it
-        """How many landmarks there are."""
+        """Number of landmarks."""
         return len(self.root)
 
     def features(self, history: Floats, action: Floats) -> Floats:

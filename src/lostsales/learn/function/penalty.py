@@ -29,11 +29,11 @@ class Uncertainty:
 
     @property
     def most(self) -> float:
-        """Where nothing is known: k_post is the prior variance 1."""
+        """Penalty where nothing is known: k_post is the prior variance 1."""
         return max(float(np.sqrt(1 / self.variance.ridge)) - self.threshold, 0.0)
 
     def __call__(self, history: Floats, actions: Floats, usual: Ints | None = None) -> Floats:
-        """Of standardised histories against a grid of standardised actions, (rows, actions).
+        """Penalty of standardised histories against a grid of standardised actions, (rows, actions).
 
         With the usual action of each row: of what the others gain over it.
         """
@@ -43,7 +43,7 @@ class Uncertainty:
         return self._above(self.variance(history, actions))
 
     def of_pairs(self, history: Floats, action: Floats) -> Floats:
-        """Of standardised histories with one action each, (rows,)."""
+        """Penalty of standardised histories with one action each, (rows,)."""
         history = history if self.history_range is None else np.clip(history, *self.history_range)
         return self._above(self.variance.of_pairs(history, action))
 

@@ -30,11 +30,11 @@ class PosteriorVariance(Protocol):
         ...
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
-        """Of standardised histories against a grid of standardised actions, (rows, actions)."""
+        """Variance of standardised histories against a grid of standardised actions, (rows, actions)."""
         ...
 
     def of_pairs(self, history: Floats, action: Floats) -> Floats:
-        """Of standardised histories with one standardised action each, (rows,)."""
+        """Variance of standardised histories with one standardised action each, (rows,)."""
         ...
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
@@ -61,7 +61,7 @@ class PairwiseVariance:
         return self._form(*self._mapped(history, action))
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
-        """That of the difference; what the map leaves over counts as independent between actions."""
+        """Variance of the difference; what the map leaves over counts as independent between actions."""
         phi_b, left_b = self._mapped(history, actions[usual])
         columns = []
         for number, each in enumerate(actions):
