@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 from benchmarks.rows import Row, best_seconds
-from lostsales.data.ladders import Ladders
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.data.writing import log_columns
@@ -47,8 +47,8 @@ def _fitting() -> list[Row]:
         if profit is None:
             raise ValueError("the scenario has costs")
         parts = partition(log, runs, profit)
-        ladders = Ladders.of(log)
-        actions = ActionGrid(ladders.prices, ladders.orders, np.inf).pairs
+        candidates = CandidateGrid.of(log)
+        actions = ActionGrid(candidates.prices, candidates.orders, np.inf).pairs
         holdout = hold_out(log, runs.max_depth + 1)
         folds = [folds_of(holdout, part.rows) for part in parts]
         kernels = tuple(Kernel(kind=kind, coefficient=each) for kind in ("rbf", "laplacian") for each in COEFFICIENTS)

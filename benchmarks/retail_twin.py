@@ -63,5 +63,5 @@ def retail_table(
 
 
 def retail_twin(**options: Any) -> SalesLog:
-    """The table of `retail_table` as a log, without `prices` and `orders`: ladders are derived."""
+    """The table of `retail_table` as a log, without `prices` and `orders`: candidates are derived."""
     return read_log(retail_table(**options), Problem(**PROBLEM))

@@ -70,8 +70,8 @@ class Manager(PolicyBase):
         """Price and order."""
         count, grid = len(view.stock), self.grid
         drawn = grid.prices[rng.integers(0, len(grid.prices), count)]
-        rung = (np.arange(count) + view.period // 5) % len(grid.prices)  # another one every five periods
-        price = np.where(rng.random(count) < 0.8, grid.prices[rung], drawn)
+        candidate = (np.arange(count) + view.period // 5) % len(grid.prices)  # another one every five periods
+        price = np.where(rng.random(count) < 0.8, grid.prices[candidate], drawn)
         noise = rng.normal(0, 0.25 * self.level, count)
         wanted = 0.7 * self.level + 0.6 * view.last_sales - view.stock + noise
         at = np.searchsorted(grid.orders, wanted + grid.orders[1] / 2, side="right") - 1

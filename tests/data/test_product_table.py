@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from lostsales.data.ladders import Ladders
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
@@ -58,7 +58,7 @@ def test_quantities_are_counted_in_the_unit_of_each_product() -> None:
 def test_relative_rows_are_divided_by_scale_and_usual_price() -> None:
     log = shop()
     table = ProductTable.of(log)
-    relative = relative_log(log, table, Ladders.of(log), Rules())
+    relative = relative_log(log, table, CandidateGrid.of(log), Rules())
     scale, usual = table.scale[log.products.of_row], table.usual_price[log.products.of_row]
     assert scale.max() / scale.min() > 50
     assert usual.max() / usual.min() == 10

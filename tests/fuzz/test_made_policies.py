@@ -1,4 +1,4 @@
-"""Hostile numbers in policies of an assortment: ladders, own rules, calendars, units."""
+"""Hostile numbers in policies of an assortment: candidates, own rules, calendars, units."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_files_of_every_kind_of_policy_are_attacked() -> None:
 
 
 def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Path:
-    """A policy whose metadata are changed at places such as `policy.ladders.price_step`."""
+    """A policy whose metadata are changed at places such as `policy.candidates.price_step`."""
     members, metadata = opened(made_file(name))
     for place, value in change.items():
         table: Any = metadata
@@ -44,13 +44,13 @@ def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Pat
 @pytest.mark.parametrize(
     ("name", "change", "expected"),
     [
-        ("planner", {"policy.ladders.price_step": 5e-324}, "price_step: must be 0 or at least 1e-12"),
+        ("planner", {"policy.candidates.price_step": 5e-324}, "price_step: must be 0 or at least 1e-12"),
         (
             "planner",
-            {"policy.ladders.order_multiple": 1e300},
+            {"policy.candidates.order_multiple": 1e300},
             "order_multiple: Input should be less than or equal to 1000000000000000",
         ),
-        ("base-stock", {"policy.grid.ladders.price_endings": [1e300]}, "price_endings.0: Input should be less than"),
+        ("base-stock", {"policy.grid.candidates.price_endings": [1e300]}, "price_endings.0: Input should be less than"),
         (
             "behaviour",
             {"policy.policy.policy.rules.own": [{"where": {"department": ["bakery"]}, "multiple": 2}]},
@@ -111,12 +111,12 @@ def test_hostile_arrays_are_refused(name: str, arrays: dict[str, Any], expected:
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 1e9, 1e30])
 @pytest.mark.parametrize(
-    "array", ["series.products.sizes", "series.effects", "series.products.seen.order_ceiling", "ladders.orders"]
+    "array", ["series.products.sizes", "series.effects", "series.products.seen.order_ceiling", "candidates.orders"]
 )
 def test_numbers_within_their_limits_give_a_decision_or_one_error(array: str, value: float, tmp_path: Path) -> None:
     members, _ = opened(made_file("planner"))
     shape = members[f"array_{array}"].shape
-    values = np.array([value]) if array == "ladders.orders" else np.full(shape, value)
+    values = np.array([value]) if array == "candidates.orders" else np.full(shape, value)
     assert used(changed("planner", tmp_path / "policy", {}, **{array: values}), made_file("planner")) in (True, False)
 
 

@@ -85,7 +85,7 @@ def test_a_plan_of_impossible_grids_is_refused(plan: Path, tmp_path: Path) -> No
     """A grid of more actions than memory holds, and values of other market states than the plan has."""
     members, _ = opened(plan)
     many = np.arange(1_000.0)
-    message = refusal(plan, tmp_path / "policy", {}, **{"ladders.prices": many, "ladders.orders": many})
+    message = refusal(plan, tmp_path / "policy", {}, **{"candidates.prices": many, "candidates.orders": many})
     assert "it decides among 1,000 prices and 1,000 orders; at most 100,000 pairs can be" in message
     values = members["array_following.values"]
     fewer = {"following.values": np.ascontiguousarray(np.repeat(values, 2, axis=2))}

@@ -9,7 +9,7 @@ import pytest
 
 import lostsales
 from lostsales.data.business_rules import OwnRules
-from lostsales.data.ladders import Ladders
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import DecisionLog
 from lostsales.data.product_table import ProductTable
 from lostsales.data.relative import relative_log
@@ -48,7 +48,7 @@ def test_the_same_shop_in_other_units_is_the_same_rows() -> None:
     log = two_scales()
     products = ProductTable.of(log)
     np.testing.assert_allclose(products.scale[4:] / products.scale[:4], TIMES)
-    relative = relative_log(log, products, Ladders.of(log), Rules())
+    relative = relative_log(log, products, CandidateGrid.of(log), Rules())
     for part in partition(relative, find_runs(relative), relative.cash):
         small = log.series[part.rows] < 4
         assert small.sum() == (~small).sum() > 0

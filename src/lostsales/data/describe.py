@@ -7,8 +7,8 @@ import numpy as np
 
 from lostsales.data.calendar.periods import Closings, closing_lines, closings
 from lostsales.data.demand_bounds import ROW_KINDS, demand_bounds
+from lostsales.data.grid_facts import HEADING, GridFacts, recommendable
 from lostsales.data.labels import spelled
-from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.pipelines import supply_words
 from lostsales.data.reading.evening_orders import OrderMoment, order_moment
@@ -52,7 +52,7 @@ class Description:
     closed: tuple[Closings, ...]  # when the shop is closed, by calendar; empty where it never is
     holes: tuple[str, ...]  # the first of the missing periods that are no closings, each starts a new series
     order_moment: OrderMoment | None  # whether orders seem to be placed at closing time; None where nothing tells
-    may_recommend: LadderFacts | str  # what would be recommended by default, or why nothing can be
+    may_recommend: GridFacts | str  # what would be recommended by default, or why nothing can be
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -83,8 +83,8 @@ class Description:
         ]
         if self.orders is not None:
             lines.append(("orders", _grid(self.orders)))
-        ladders = self.may_recommend
-        lines += [(HEADING, f"nothing: {ladders}")] if isinstance(ladders, str) else ladders.as_lines()
+        candidates = self.may_recommend
+        lines += [(HEADING, f"nothing: {candidates}")] if isinstance(candidates, str) else candidates.as_lines()
         lines.append(("features", ", ".join(self.features) or "none declared"))
         if self.attributes:
             lines.append(("attributes", ", ".join(self.attributes)))

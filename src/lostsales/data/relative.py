@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lostsales.data.business_rules import BusinessRules
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.economics import UnitCosts
-from lostsales.data.ladders import Ladders
 from lostsales.data.log import AnyLog, DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
@@ -66,7 +66,7 @@ def in_units(log: AnyLog, unit: float, by_product: Floats | None = None) -> AnyL
     return replace(log, **columns)
 
 
-def relative_log(log: DecisionLog, products: ProductTable, grid: Ladders, rules: BusinessRules) -> DecisionLog:
+def relative_log(log: DecisionLog, products: ProductTable, grid: CandidateGrid, rules: BusinessRules) -> DecisionLog:
     """Log with quantities relative to the scale and money relative to the usual price of each product.
 
     Its problem lists the candidates of the relative grid. Capacities, lots and rules in units of the shop are not part
@@ -125,11 +125,11 @@ def has_whole_sales(log: AnyLog) -> bool:
     return bool((log.sales == np.rint(log.sales)).all())
 
 
-def relative_grid(log: DecisionLog, rules: BusinessRules, grid: Ladders) -> Ladders:
+def relative_grid(log: DecisionLog, rules: BusinessRules, grid: CandidateGrid) -> CandidateGrid:
     """Grid relative to each product, also where the problem lists prices or orders for all."""
     problem = log.problem.model_copy(update={"prices": None, "orders": None})
     free = rules.model_copy(update={"price_ladder": None})
-    found = Ladders.of(replace(log, problem=problem), free).coarse()
+    found = CandidateGrid.of(replace(log, problem=problem), free).coarse()
     prices = found.prices if found.relative_prices else grid.prices
     orders = found.orders if found.relative_orders else grid.orders
     return replace(found, prices=prices, orders=orders)

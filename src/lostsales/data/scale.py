@@ -97,7 +97,7 @@ def size_range(sizes: Floats) -> tuple[float, float] | None:
 
 def rounded_scale(sizes: Floats) -> Floats:
     """The nearest power of STEP to each size."""
-    return np.asarray(STEP ** _rung(np.maximum(np.nan_to_num(sizes), TINY), STEP))
+    return np.asarray(STEP ** _power(np.maximum(np.nan_to_num(sizes), TINY), STEP))
 
 
 def like_groups(sizes: Floats, most: int = MOST_GROUPS) -> Ints:
@@ -142,7 +142,7 @@ def sizes_of(attributes: Floats, coefficients: Floats) -> Floats:
     return np.asarray(np.exp(np.clip(logs, -FARTHEST, FARTHEST)))
 
 
-def _rung(sizes: Floats, ratio: float) -> Floats:
+def _power(sizes: Floats, ratio: float) -> Floats:
     return np.asarray(np.rint(np.log(sizes) / np.log(ratio)))
 
 

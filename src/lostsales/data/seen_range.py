@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.assortment import is_assortment
 from lostsales.data.business_rules import BusinessRules
-from lostsales.data.ladders import MOST_PERIODS, ROUNDED_APART
+from lostsales.data.candidate_grid import MOST_PERIODS, ROUNDED_APART
 from lostsales.data.log import SalesLog
 from lostsales.saved_fields import numbers
 from lostsales.types import Bools, Floats, Ints, exceeds

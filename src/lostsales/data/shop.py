@@ -10,7 +10,7 @@ from lostsales.data.settings import NonNegative, Number, Settings, no_truth_valu
 from lostsales.data.supply import LeadTimes, Supply, arrival_of, periods_to_order
 from lostsales.types import Ints
 
-MOST_RUNGS = 10_000  # candidates of a price or order grid: bounds memory
+MOST_CANDIDATES = 10_000  # candidates of a price or order grid: bounds memory
 
 
 class PriceRange(Settings):
@@ -54,8 +54,10 @@ def _steps(first: float, last: float, step: float) -> tuple[float, ...]:
     count = (last - first) / step + 1e-9
     if count < 0:
         raise ValueError(f"a range must not end at {last:g}, below its start at {first:g}")
-    if count >= MOST_RUNGS:
-        raise ValueError(f"a range may have {MOST_RUNGS:,} values, but this has {count + 1:,.0f}: take larger steps")
+    if count >= MOST_CANDIDATES:
+        raise ValueError(
+            f"a range may have {MOST_CANDIDATES:,} values, but this has {count + 1:,.0f}: take larger steps"
+        )
     return tuple(round(first + index * step, 10) for index in range(int(count) + 1))
 
 

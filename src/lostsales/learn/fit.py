@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import PydanticSerializationError
 
-from lostsales.data.ladders import Ladders
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
@@ -108,7 +108,7 @@ def _fit_relative(learner: Learner, counts: Counts, problem: Problem, progress: 
     """Fit a learner with one grid for all products to the relative log; None where products are alike."""
     log, shop_unit = counts.log, counts.shop_unit
     rules = learner.rules.over(log.problem.rules).of_log(log)
-    grid = Ladders.of(log, rules).coarse()
+    grid = CandidateGrid.of(log, rules).coarse()
     relative = relative_grid(log, rules, grid)
     if not (relative.relative or is_limited(log)):
         return None

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.data.ladders import Ladders
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import ANY_DEPTH, LEAST_ROWS, DepthRule, Runs, find_runs
@@ -20,7 +20,7 @@ class TrainingData:
     log: DecisionLog
     runs: Runs
     rules: Rules  # the learner's, and for what these leave open the problem's
-    ladders: Ladders  # relative where series differ
+    candidates: CandidateGrid  # relative where series differ
 
     @classmethod
     def of(
@@ -38,38 +38,40 @@ class TrainingData:
             wanted = f"fit needs at least {least_rows} rows that follow a known demand and have a next row"
             raise LostSalesError(f"{wanted}, but there are {rows}")
         rules = rules.over(log.problem.rules).of_log(log)
-        return cls(log, runs, rules, Ladders.of(log, rules))
+        return cls(log, runs, rules, CandidateGrid.of(log, rules))
 
     def with_all_prices(self) -> "TrainingData":
         """Every price of the grid, where the effect of prices is known although they had hidden causes."""
         log = replace(self.log, keeps_price=False)
-        return replace(self, log=log, ladders=Ladders.of(log, self.rules))
+        return replace(self, log=log, candidates=CandidateGrid.of(log, self.rules))
 
     @property
-    def shared_ladders(self) -> Ladders:
-        """One ladder for all series, with few enough rungs to try every action."""
-        if not self.ladders.relative:
-            return self.ladders.coarse()
-        return Ladders.of(self.log, self.rules, relative=False).coarse()
+    def shared_candidates(self) -> CandidateGrid:
+        """One grid for all series, with few enough candidates to try every action."""
+        if not self.candidates.relative:
+            return self.candidates.coarse()
+        return CandidateGrid.of(self.log, self.rules, relative=False).coarse()
 
-    def grid_of(self, ladders: Ladders) -> ActionGrid:
-        """The actions of ladders that all series share."""
-        return ActionGrid(ladders.prices, ladders.orders, room_of(self.log.problem), float(self.log.costs.mean().order))
+    def grid_of(self, candidates: CandidateGrid) -> ActionGrid:
+        """The actions of candidates that all series share."""
+        return ActionGrid(
+            candidates.prices, candidates.orders, room_of(self.log.problem), float(self.log.costs.mean().order)
+        )
 
     @property
     def grid(self) -> ActionGrid:
         """The actions that all series share."""
-        return self.grid_of(self.shared_ladders)
+        return self.grid_of(self.shared_candidates)
 
-    def problem_with(self, ladders: Ladders) -> Problem:
+    def problem_with(self, candidates: CandidateGrid) -> Problem:
         """The problem with prices and orders spelled out."""
-        update = {"prices": tuple(ladders.prices.tolist()), "orders": tuple(ladders.orders.tolist())}
+        update = {"prices": tuple(candidates.prices.tolist()), "orders": tuple(candidates.orders.tolist())}
         return self.log.problem.model_copy(update=update)
 
     @property
     def problem(self) -> Problem:
         """The problem with the prices and orders that all series share."""
-        return self.problem_with(self.shared_ladders)
+        return self.problem_with(self.shared_candidates)
 
     @property
     def usual_demand(self) -> float:

@@ -106,8 +106,8 @@ def _in_lots(orders: Floats, shop: Shop) -> Floats:
     return orders
 
 
-def _entries(rungs: Floats, at: Ints) -> Floats:
-    return rungs[at] if rungs.ndim == 1 else rungs[np.arange(len(at)), at]
+def _entries(candidates: Floats, at: Ints) -> Floats:
+    return candidates[at] if candidates.ndim == 1 else candidates[np.arange(len(at)), at]
 
 
 def keep_largest(allowed: Bools, values: Floats) -> Bools:

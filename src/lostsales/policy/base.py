@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.feature import Feature
-from lostsales.data.ladders import Ladders
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save
@@ -36,10 +36,10 @@ class PolicyBase:
         return needs_demand if self.observes == "demand" else None
 
     @property
-    def may_recommend(self: Policy) -> Ladders | None:
+    def may_recommend(self: Policy) -> CandidateGrid | None:
         """The prices and orders of the problem, where it declares both."""
         prices, orders = self.problem.prices, self.problem.orders
-        return None if prices is None or orders is None else Ladders(np.array(prices), np.array(orders))
+        return None if prices is None or orders is None else CandidateGrid(np.array(prices), np.array(orders))
 
     def explain(self: Policy, view: View) -> Decision:
         """The decision, without reasons."""

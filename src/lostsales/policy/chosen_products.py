@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from lostsales.data.ladders import Ladders
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import SavedPolicy
@@ -54,7 +54,7 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
         return self.policy.usual_demand
 
     @property
-    def may_recommend(self) -> Ladders | None:
+    def may_recommend(self) -> CandidateGrid | None:
         """Grid of the policy inside."""
         return self.policy.may_recommend
 

@@ -60,7 +60,7 @@ class Greedy(NamedTuple):
 def greedy(scores: Floats, grid: ActionGrid | None = None) -> Greedy:
     """Argmax of scores (rows, actions) and the runner-up; an action of score -inf is not allowed.
 
-    With the grid of the actions, the runner-up has another price or order: rungs of a row may be rounded to the same.
+    With the grid of the actions, the runner-up has another price or order: two candidates may be rounded to the same.
 
     >>> found = greedy(np.array([[1.0, 5.0, 2.0], [-np.inf, 3.0, -np.inf]]))
     >>> found.best, found.advantage

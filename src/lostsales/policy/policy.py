@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.feature import Feature
-from lostsales.data.ladders import Ladders
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -95,7 +95,7 @@ class SavedPolicy(Policy, Protocol):
         ...
 
     @property
-    def may_recommend(self) -> Ladders | None:
+    def may_recommend(self) -> CandidateGrid | None:
         """The prices and orders among which it chooses, None where it does not say."""
         ...
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.ladders import MOST_PERIODS
+from lostsales.data.candidate_grid import MOST_PERIODS
 from lostsales.data.product_table import ProductAttributes, ProductTable
 from lostsales.data.scale import rounded_scale
 from lostsales.data.seen_range import SeenRange

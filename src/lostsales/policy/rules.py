@@ -19,7 +19,7 @@ from lostsales.types import Array, Bools, Floats, Ints, exceeds
 class MaskQuery:
     """The arguments of a mask: actions, and the state of each row."""
 
-    actions: Floats  # (actions, 2) price and order; (rows, actions, 2) where each row has a ladder of its own
+    actions: Floats  # (actions, 2) price and order; (rows, actions, 2) where each row has a grid of its own
     stock: Floats  # (rows,)
     last_price: Floats  # (rows,) NaN where unknown
     features: dict[str, Floats]  # by name, each (rows,); a categorical one as the index of its level
@@ -39,7 +39,7 @@ class Rules(BusinessRules):
     least_margin : float, optional
         Least gross margin as a share of the price; waived where no price reaches it.
     greatest_price_change, greatest_price_change_percent : float, optional
-        Against the price of the period before; waived where no price of the ladder lies within it.
+        Against the price of the period before; waived where no price of the grid lies within it.
     price_endings : tuple of float, optional
         What prices end in, such as (0.99, 0.49).
     price_ladder : tuple of float, optional
@@ -142,8 +142,8 @@ class Rules(BusinessRules):
     ) -> Bools:
         """Actions that each row may take, (rows, actions); a last price of NaN is unknown and binds nothing.
 
-        `limit` is the most that the supply lets each row order (`View.order_limit`). Where no rung of
-        the ladder lies within the greatest price change, that change is waived.
+        `limit` is the most that the supply lets each row order (`View.order_limit`). Where no candidate of
+        the grid lies within the greatest price change, that change is waived.
         """
         price, order = grid.price, grid.order
         may: Bools = self.standing(grid) & (order <= grid.most_orders(stock, limit)[:, None])

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from lostsales.data.candidate_grid import CandidateGrid, snapped
 from lostsales.data.feature import Feature, feature_count
-from lostsales.data.ladders import Ladders, snapped
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
@@ -39,36 +39,36 @@ DIGITS = 10  # to which quantities of the shop are rounded
 class ShopGrid:
     """Prices and orders of a shop whose policy decides in relative units, and the rules that hold for them."""
 
-    ladders: Ladders  # relative
+    candidates: CandidateGrid  # relative
     rules: SavedRules
     unit_cost: NonNegative  # of an order, its mean in the log
 
     def in_units(self, unit: float) -> "ShopGrid":
         """The same with quantities counted in a unit."""
-        return replace(self, ladders=self.ladders.in_units(unit), rules=self.rules.in_units(unit))
+        return replace(self, candidates=self.candidates.in_units(unit), rules=self.rules.in_units(unit))
 
     def settled(
         self, view: View, rows: ProductRows, wanted: Action, problem: Problem, asks: tuple[Feature, ...]
     ) -> Action:
         """Allowed action of the shop that is nearest to a wanted one."""
-        ladders, seen, (price, order) = self.ladders, rows.seen, wanted
-        if ladders.relative_prices and ladders.price_step:
-            price = np.where(np.isnan(price), price, snapped(price, ladders.price_step, ladders.price_endings))
+        candidates, seen, (price, order) = self.candidates, rows.seen, wanted
+        if candidates.relative_prices and candidates.price_step:
+            price = np.where(np.isnan(price), price, snapped(price, candidates.price_step, candidates.price_endings))
         price = np.clip(price, seen.price_floor, seen.price_ceiling)
-        multiple = np.where(rows.case_size > 0, rows.case_size, ladders.order_multiple)
+        multiple = np.where(rows.case_size > 0, rows.case_size, candidates.order_multiple)
         multiple = self.rules.multiples(view, multiple)
         order, step = np.minimum(order, seen.order_ceiling), np.where(multiple > 0, multiple, 1.0)
-        if ladders.relative_orders:
+        if candidates.relative_orders:
             counts = np.minimum(np.rint(order / step), np.floor(seen.order_ceiling / step + TINY))
             order = np.where(multiple > 0, step * counts, order)
         room, limit = room_of(problem), view.order_limit(problem)
-        listed = not ladders.relative_prices and bool((rows.usual_price != 1).any())
-        listed |= not ladders.relative_orders and bool((rows.scale != rows.unit).any())
+        listed = not candidates.relative_prices and bool((rows.usual_price != 1).any())
+        listed |= not candidates.relative_orders and bool((rows.scale != rows.unit).any())
         if self.rules == Rules() and np.isinf(room) and limit is None and not listed:
             return Action(price, order)
         rules = self.rules.of_view(view)
-        prices = seen.prices_within(ladders.prices_of(rows.usual_price), rules)
-        grid = ActionGrid(prices, ladders.orders_of(rows.scale, multiple), room, self.unit_cost)
+        prices = seen.prices_within(candidates.prices_of(rows.usual_price), rules)
+        grid = ActionGrid(prices, candidates.orders_of(rows.scale, multiple), room, self.unit_cost)
         may = rules.feasible(grid, view.stock, view.last_price, view.features_by_name(asks), limit)
         may = seen.allowed(grid.price, grid.order, may)
         nearest = grid.nearest(Action(price, order), may)
@@ -92,10 +92,10 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
     replayed: Annotated[dict[str, float] | None, NOT_SAVED] = None
 
     @property
-    def may_recommend(self) -> Ladders | None:
+    def may_recommend(self) -> CandidateGrid | None:
         """Grid of the shop; None where orders are those of the policy inside times a level that moves."""
         if self.grid is not None:
-            return self.grid.ladders
+            return self.grid.candidates
         inside = self.policy.may_recommend
         if inside is None or (self.level is not None and not self.level.still):
             return None

@@ -29,7 +29,7 @@ def reason(price: float, demand: Any = STEEP, **other: Any) -> str:
         "usual_stock": one,
         "usual_stock_chance": np.array([0.62]),
         "cover": np.array([5.04]),
-        "rungs": PRICES,
+        "candidates": PRICES,
         "demand": demand,
         "unit_cost": np.array([3.0]),
         "is_safe": np.array([False]),
@@ -42,10 +42,10 @@ def reason(price: float, demand: Any = STEEP, **other: Any) -> str:
     ("found", "expected"),
     [
         (reason(5.0), "best profit at today's demand (elasticity -4.0)"),  # log(4 / 20) / log(6 / 4)
-        (reason(6.0, FLAT), "highest of the ladder: demand falls little with the price (elasticity -0.3)"),
+        (reason(6.0, FLAT), "highest of the grid: demand falls little with the price (elasticity -0.3)"),
         (
             reason(4.0, np.array([[90.0, 12.0, 4.0]])),
-            "lowest of the ladder: demand falls much with the price (elasticity -9.0)",
+            "lowest of the grid: demand falls much with the price (elasticity -9.0)",
         ),
         (reason(6.0), "above 5, the best for today alone: later periods and stock costs count"),
         (reason(4.0), "below 5, the best for today alone: later periods and stock costs count"),
@@ -59,7 +59,7 @@ def reason(price: float, demand: Any = STEEP, **other: Any) -> str:
             reason(4.0, without_rule={"least_margin": np.array([4.0]), "greatest_price_change": np.array([5.49])}),
             "limited by rules.greatest_price_change: 5.49 without it",
         ),
-        (reason(4.0, rungs=np.array([[4.0, np.nan, np.nan]])), "the only price that may be charged"),
+        (reason(4.0, candidates=np.array([[4.0, np.nan, np.nan]])), "the only price that may be charged"),
         (reason(6.0, is_safe=np.array([True])), "the safe action after a long run of stock-outs"),
         (reason(5.0, np.array([[0.0, 1.0, 0.0]])), "best profit at today's demand"),
     ],
@@ -69,7 +69,7 @@ def test_every_case_in_words(found: str, expected: str) -> None:
 
 
 def test_a_price_that_may_not_be_charged_is_not_compared_with() -> None:
-    assert reason(4.0, rungs=np.array([[4.0, np.nan, 6.0]])).startswith("lowest of the ladder: ")
+    assert reason(4.0, candidates=np.array([[4.0, np.nan, 6.0]])).startswith("lowest of the grid: ")
 
 
 @pytest.fixture(scope="module")

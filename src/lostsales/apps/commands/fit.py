@@ -12,7 +12,7 @@ from lostsales.apps.commands.reading import LogInput, print_left_out, reads_log
 from lostsales.apps.console import print_facts, progress, show, warn
 
 if TYPE_CHECKING:
-    from lostsales.data.ladder_facts import LadderFacts
+    from lostsales.data.grid_facts import GridFacts
 
 NAMES = {
     "max_depth": "learned to depth",
@@ -77,7 +77,7 @@ def fit(
     """
     import warnings
 
-    from lostsales.data.ladder_facts import LadderFacts
+    from lostsales.data.grid_facts import GridFacts
     from lostsales.data.output_files import check_output
     from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit as learn
@@ -101,17 +101,17 @@ def fit(
     facts |= {"method": method, "policy": str(out)}
     if quick:
         facts["quick"] = " and ".join(learner.quick_settings) or "no setting of this method is quicker"
-    ladders = None if policy.may_recommend is None else LadderFacts.of(policy.may_recommend, sales)
+    candidates = None if policy.may_recommend is None else GridFacts.of(policy.may_recommend, sales)
     details = {
-        "may_recommend": None if ladders is None else ladders.as_json(),
+        "may_recommend": None if candidates is None else candidates.as_json(),
         "left_out": left,
         "unused_columns": sales.notes.unused_columns,
     }
-    show(as_json, lambda: facts | details, lambda: print_fit(f"{method} on {log}", facts, ladders))
+    show(as_json, lambda: facts | details, lambda: print_fit(f"{method} on {log}", facts, candidates))
 
 
-def print_fit(title: str, facts: dict[str, Any], ladders: "LadderFacts | None") -> None:
+def print_fit(title: str, facts: dict[str, Any], candidates: "GridFacts | None") -> None:
     """Facts of a fitted policy, and the prices and orders that it may recommend."""
     texts = {key: ", ".join(value) if isinstance(value, list) else str(value) for key, value in facts.items()}
-    lines = [] if ladders is None else ladders.as_lines()
+    lines = [] if candidates is None else candidates.as_lines()
     print_facts(title, [*((NAMES.get(key, key), text) for key, text in texts.items()), *lines])

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.candidate_grid import apart
 from lostsales.data.confidence import margin
 from lostsales.data.encoding import market_names
-from lostsales.data.ladders import apart
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out

@@ -92,14 +92,14 @@ def product_range(
     policy: SavedPolicy, recent: RecentRows | None, view: View, price: float, order: float
 ) -> ProductRange:
     """Prices and orders that sliders offer: those of the grids, and the recommended ones."""
-    ladders, name = policy.may_recommend, "" if view.names is None else str(view.names[0])
+    candidates, name = policy.may_recommend, "" if view.names is None else str(view.names[0])
     rows = np.zeros(0, dtype=np.int64) if recent is None else rows_of_product(recent, name)
     log = None if recent is None else recent.log
     usual = float(np.median(log.price[rows])) if log is not None and len(rows) else price
     size = float(np.mean(log.sales[rows])) if log is not None and len(rows) else max(order, 1.0)
     prices, orders = np.array([usual]), np.array([order])
-    if ladders is not None:
-        prices, orders = ladders.prices_of(usual), ladders.orders_of(max(size, 1e-9))
+    if candidates is not None:
+        prices, orders = candidates.prices_of(usual), candidates.orders_of(max(size, 1e-9))
     return ProductRange(np.unique(np.r_[prices, price]), np.unique(np.r_[0.0, orders, order]))
 
 

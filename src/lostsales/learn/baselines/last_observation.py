@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.feature import Feature, feature_count
-from lostsales.data.ladders import Ladders
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
@@ -56,8 +56,8 @@ class LastObservationPolicy(PolicyBase):
         return self.q.usual_demand
 
     @property
-    def may_recommend(self) -> Ladders | None:
-        """The ladders of the Q-policy."""
+    def may_recommend(self) -> CandidateGrid | None:
+        """The candidates of the Q-policy."""
         return self.q.may_recommend
 
     def summary(self) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class ConstantOrder(Learner):
 
 
 def _caps(tuning: Tuning) -> list[float]:
-    """Caps of an order: those of the ladder, or some of them where it is long."""
+    """Caps of an order: those of the grid, or some of them where it is long."""
     orders: Floats = tuning.data.grid.orders
     at = np.unique(np.linspace(0, len(orders) - 1, MOST_CAPS).round().astype(np.int64))
     return [float(each) for each in orders[at] if each > 0] or [float(orders[-1])]

@@ -34,7 +34,7 @@ PATHS = 50  # simulated series for each candidate, with common random numbers
 MOST_PERIODS = 50  # that are simulated, and
 MOST_LEVELS = 30  # candidates of a level: bound the time of a fit
 ROUNDS = 5  # of levels and prices in turns; a round that changes nothing is the last
-REFINED = 10  # levels on either side of the best of a coarse ladder
+REFINED = 10  # levels on either side of the best of a coarse grid
 
 Rule = tuple[float, ...]  # s, S, price, waiting price, and the cap of an order where it has one
 
@@ -227,7 +227,7 @@ class Tuning:
         )
 
     def refined(self, best: Rule, of: Callable[[float], Rule]) -> list[Rule]:
-        """Candidates whose levels lie around the best of a coarse ladder, one unit apart, or a part of its step."""
+        """Candidates whose levels lie around the best of a coarse grid, one unit apart, or a part of its step."""
         coarse = self.levels()
         step = max(coarse[1] - coarse[0], 0.0) if len(coarse) > 1 else 0.0
         near = best[1] + np.linspace(-step, step, 2 * REFINED + 1)

@@ -12,7 +12,7 @@ from lostsales.saved_fields import Axis, NonNegative, numbers
 from lostsales.types import Bools, Floats
 
 LEAST_SHARE = 0.25
-WINDOW = 0.05  # rows count that lie within this share of the range of what was done, or nearer than the next rung
+WINDOW = 0.05  # rows count that lie within this share of the range of what was done, or nearer than the next candidate
 WINDOW_ROWS = 12  # that a window would hold at least if all were equally likely: fewer tell nothing
 LEAST_EXPLAINED = 0.05  # of the absolute deviation of held-out rows, or 2 / sqrt(rows): less is chance
 ROUNDS = 2  # of leaving strays aside
@@ -46,19 +46,19 @@ class ActionSpread:
 
     def fixed_share(self, block: Floats, taken: Floats) -> float:
         """Share of the rows at which one value alone is supported of those that were taken (rows,)."""
-        rungs = np.unique(taken)
-        return float((self.supports(self.usual(block), rungs).sum(axis=1) == 1).mean())
+        candidates = np.unique(taken)
+        return float((self.supports(self.usual(block), candidates).sum(axis=1) == 1).mean())
 
     def usual(self, block: Floats) -> Floats:
         """Usual action after each history, (rows,)."""
         return np.asarray(self.mean.values(block, NO_ACTION)[:, 0])
 
-    def supports(self, usual: Floats, rungs: Floats) -> Bools:
-        """Candidates (rungs,) that are supported where an action is usual (rows,), (rows, rungs); one at least."""
-        if len(rungs) == 1:
+    def supports(self, usual: Floats, candidates: Floats) -> Bools:
+        """Supported candidates (candidates,) around usual actions (rows,), (rows, candidates); one at least."""
+        if len(candidates) == 1:
             return np.ones((len(usual), 1), dtype=bool)
-        apart = rungs - usual[:, None]
-        gaps, total = np.diff(rungs), len(self.residuals)
+        apart = candidates - usual[:, None]
+        gaps, total = np.diff(candidates), len(self.residuals)
         wide = max(WINDOW, WINDOW_ROWS / 2 / total) * self.range
         below, above = np.maximum(np.r_[gaps[0], gaps] / 2, wide), np.maximum(np.r_[gaps, gaps[-1]] / 2, wide)
         rows = np.searchsorted(self.residuals, apart + above) - np.searchsorted(self.residuals, apart - below)

@@ -79,8 +79,8 @@ class Support:
     def usual_action(self, block: Floats, may: Bools | None, actions: Floats) -> Ints:
         """The index of the allowed action (rows, actions) nearest to the usual price and order, (rows,)."""
         apart = np.zeros((len(block), len(actions)))
-        for usual, rungs in zip(self._usual(block), actions.T, strict=True):
-            apart += np.abs(rungs - usual[:, None]) / (np.ptp(rungs) or 1.0)
+        for usual, candidates in zip(self._usual(block), actions.T, strict=True):
+            apart += np.abs(candidates - usual[:, None]) / (np.ptp(candidates) or 1.0)
         return np.asarray((apart if may is None else np.where(may, apart, np.inf)).argmin(axis=1))
 
     def _usual(self, block: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lostsales.data.ladders import MOST_PERIODS, Ladders
+from lostsales.data.candidate_grid import MOST_PERIODS, CandidateGrid
 from lostsales.data.log import DecisionLog
 from lostsales.data.product_table import ProductTable
 from lostsales.data.scale import MOST_GROUPS, like_groups
@@ -85,7 +85,7 @@ class PlanGroups:
         cls,
         log: DecisionLog,
         law: DemandLaw,
-        ladders: Ladders,
+        candidates: CandidateGrid,
         rules: Rules,
         price_caution: Floats,
         most_groups: int = MOST_GROUPS,
@@ -103,7 +103,7 @@ class PlanGroups:
         costs = np.column_stack([*(_with_median(each) for each in unit_costs), fixed])
         relative = costs / usual[:, None]
         responses = np.exp(effects[:, -2:] * [PRICE_MOVE, LAG_MOVE])
-        multiple = np.r_[_multiples(products, ladders, rules), ladders.order_multiple]
+        multiple = np.r_[_multiples(products, candidates, rules), candidates.order_multiple]
         cases = np.maximum(multiple / scale, LEAST_CASE) ** SCALE_POWER
         bound = _own_rules(rules, products.names) / np.column_stack([np.ones(len(scale)), scale])
         shape = np.column_stack([scale**SCALE_POWER, cases, relative, responses, spread, 1 + bound])
@@ -215,10 +215,10 @@ def _unknown_spread(law: DemandLaw, products: ProductTable, log_scale: Floats) -
     return min(float(np.sqrt(usual**2 + (level + scale) / common**2)), max(WIDEST, usual))
 
 
-def _multiples(products: ProductTable, ladders: Ladders, rules: Rules) -> Floats:
+def _multiples(products: ProductTable, candidates: CandidateGrid, rules: Rules) -> Floats:
     """Multiples of the orders of each product, (products,): those of the rules, else the case sizes of the log."""
-    if not ladders.relative_orders:
-        return np.full(len(products), ladders.order_multiple)
+    if not candidates.relative_orders:
+        return np.full(len(products), candidates.order_multiple)
     said = rules.of_names(products.names).multiple
     return products.case_size if said is None else np.where(np.isnan(said), products.case_size, said)
 

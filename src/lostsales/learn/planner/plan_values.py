@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from lostsales.data.candidate_grid import CandidateGrid, thinned
 from lostsales.data.economics import UnitCosts
 from lostsales.data.feature import feature_count
-from lostsales.data.ladders import Ladders, thinned
 from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
 from lostsales.demand.law.demand_law import MOST_LAGS
@@ -30,7 +30,7 @@ from lostsales.types import Bools, Floats, Ints
 LagWeight = Annotated[float, Field(ge=-MOST_LAGS, le=1 + MOST_LAGS)]
 NO_SAFE_DEPTH = 1 << 30
 CHUNK = 2_000  # rows scored at once
-REFINED = 4  # parts into which each step of a refinement divides the gap between rungs
+REFINED = 4  # parts into which each step of a refinement divides the gap between candidates
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them
 
 
@@ -60,7 +60,7 @@ class PlanValues:
 
     problem: Problem
     rules: SavedRules
-    ladders: Ladders
+    candidates: CandidateGrid
     prices: Annotated[Floats, numbers("nodes", least=0, rising=True)]  # of the plans, relative to the usual price
     unit_costs: Annotated[Floats, numbers(4, least=0)]  # of a lost sale, an order, holding, and any order
     strict: bool  # a stock-out is distinguished from selling out exactly
@@ -112,11 +112,11 @@ class PlanValues:
 
     def scored_actions(self, view: View, belief: Belief, rules: Rules) -> ScoredActions:
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
-        prices, own = self.ladders.prices_of(belief.series.usual_price), belief.series.seen
+        prices, own = self.candidates.prices_of(belief.series.usual_price), belief.series.seen
         prices = prices if own is None else own.prices_within(prices, rules)
         multiple = rules.multiples(view, belief.series.order_multiple)
-        orders = self.ladders.orders_of(belief.series.scale, multiple)
-        rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.ladders.coarse_rungs
+        orders = self.candidates.orders_of(belief.series.scale, multiple)
+        rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.candidates.coarse_indices
         some_orders = some_orders[thinned(len(some_orders), *self.following.orders_first)]
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
         chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
@@ -260,6 +260,6 @@ def _price_caution(series: PlanRows, prices: Floats) -> Floats:
 
 
 def _around(centre: Ints, gap: int, count: int) -> Ints:
-    """Rungs (of `count`) up to a gap away from a centre, each REFINED-th part of the gap, (rows, rungs)."""
+    """Candidates (of `count`) up to a gap away from a centre, each REFINED-th part of the gap, (rows, candidates)."""
     steps = np.unique(np.rint(np.linspace(-gap, gap, 2 * min(gap, REFINED) + 1)).astype(np.int64))
     return np.asarray(np.clip(centre[:, None] + steps, 0, count - 1))

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.assortment import is_assortment
-from lostsales.data.ladders import PRICE_RUNGS, Ladders
+from lostsales.data.candidate_grid import PRICE_CANDIDATES, CandidateGrid
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
@@ -260,17 +260,17 @@ def planned(
     log, law, problem = data.log, model.law, data.log.problem
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed, problem.features)
-    ladders = _ladders(data, model)
+    candidates = _candidates(data, model)
     lags = lag_nodes(memory_reach(model.evidence, law))
     caution = _price_caution(log, model, settings)
     most_groups = min(MOST_GROUPS, MOST_LAG_NODES // lags)
-    series = PlanGroups.of(log, law, ladders, data.rules, caution, most_groups)
+    series = PlanGroups.of(log, law, candidates, data.rules, caution, most_groups)
     common = Physics.of(problem, log.costs, strict=log.records_stockouts)
     physics = tuple(common.with_costs(costs) for costs in series.group_costs)
     latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
-    prices = _price_nodes(ladders, model)
-    orders = ladders.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
+    prices = _price_nodes(candidates, model)
+    orders = candidates.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
     grids = state_grids(highest * series.group_scale, prices, orders, physics, discount, lags)
     every_state = pipeline_grids(problem, grids, states, common)
     if has_pipeline(problem) and every_state is None:
@@ -293,9 +293,9 @@ def planned(
     )
     latents, following = plans.solved(progress)
     return PlanPolicy(
-        problem=data.problem_with(ladders if not ladders.relative else data.shared_ladders),
+        problem=data.problem_with(candidates if not candidates.relative else data.shared_candidates),
         rules=data.rules,
-        ladders=ladders,
+        candidates=candidates,
         prices=prices,
         unit_costs=np.array(common.costs),
         strict=common.strict,
@@ -332,17 +332,17 @@ def _price_caution(log: DecisionLog, model: DemandModel, settings: Planner) -> F
     return settings.price_caution * np.nan_to_num(error, nan=np.nanmax(error, initial=0.0))
 
 
-def _ladders(data: TrainingData, model: DemandModel) -> Ladders:
-    """The ladders of the log; where the price never varied, of that price only."""
-    ladders = data.ladders
-    return replace(ladders, prices=model.prices) if len(model.prices) == 1 else ladders
+def _candidates(data: TrainingData, model: DemandModel) -> CandidateGrid:
+    """The candidates of the log; where the price never varied, of that price only."""
+    candidates = data.candidates
+    return replace(candidates, prices=model.prices) if len(model.prices) == 1 else candidates
 
 
-def _price_nodes(ladders: Ladders, model: DemandModel) -> Floats:
+def _price_nodes(candidates: CandidateGrid, model: DemandModel) -> Floats:
     """Prices relative to the usual one at which a plan is made, (prices,)."""
-    if ladders.relative_prices or (model.law.usual_price == 1).all():
-        return ladders.coarse().prices
-    return np.unique(np.quantile(model.evidence.price, np.linspace(0, 1, PRICE_RUNGS), method="nearest"))
+    if candidates.relative_prices or (model.law.usual_price == 1).all():
+        return candidates.coarse().prices
+    return np.unique(np.quantile(model.evidence.price, np.linspace(0, 1, PRICE_CANDIDATES), method="nearest"))
 
 
 def _allowed(rules: Rules, series: PlanGroups, group: int, grid: StateGrid) -> Bools:

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.economics import UnitCosts, units_available
-from lostsales.data.ladders import Ladders
 from lostsales.learn.planner.belief import Belief
 from lostsales.learn.planner.plan_values import PlanValues
 from lostsales.learn.planner.reasons import price_facts
@@ -24,9 +24,9 @@ class PlanPolicy(PlanValues, PolicyBase):
     observes: Literal["history"] = "history"
 
     @property
-    def may_recommend(self) -> Ladders:
-        """The ladders."""
-        return self.ladders
+    def may_recommend(self) -> CandidateGrid:
+        """The candidates."""
+        return self.candidates
 
     def summary(self) -> dict[str, Any]:
         """The method."""

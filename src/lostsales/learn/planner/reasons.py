@@ -30,7 +30,7 @@ class PriceFacts:
     usual_stock: Floats  # the best price if the stock just covered today; the price where the stock does not matter
     usual_stock_chance: Floats  # of a stock-out at that price with the stock of today
     cover: Floats  # periods of expected demand on hand
-    rungs: Floats  # (rows, prices) of the ladder that the row may take, NaN where it may not
+    candidates: Floats  # (rows, prices) of the grid that the row may take, NaN where it may not
     demand: Floats  # (rows, prices) expected today
     unit_cost: Floats
     is_safe: Bools  # the safe action was taken
@@ -43,7 +43,7 @@ class PriceFacts:
         ]
         for rule, free in self.without_rule.items():
             cases.append((free != self.price, [f"limited by rules.{rule}: {money(each)} without it" for each in free]))
-        only = (~np.isnan(self.rungs)).sum(axis=1) == 1
+        only = (~np.isnan(self.candidates)).sum(axis=1) == 1
         cases.append((only, ["the only price that may be charged"] * len(self.price)))
         cautious = [f"cautious: {money(each)} if its effect on demand were certain" for each in self.unpenalised]
         cases.append((self.unpenalised != self.price, cautious))
@@ -60,16 +60,19 @@ class PriceFacts:
 
     def _by_demand(self) -> list[str]:
         """Reasons that lie in demand: the best price for that of today is taken, or another for all that counts."""
-        profit = np.where(np.isnan(self.rungs), -np.inf, (self.rungs - self.unit_cost[:, None]) * self.demand)
+        profit = np.where(np.isnan(self.candidates), -np.inf, (self.candidates - self.unit_cost[:, None]) * self.demand)
         rows, today = np.arange(len(self.price)), profit.argmax(axis=1)
-        at = np.nanargmin(np.abs(self.rungs - self.price[:, None]), axis=1)
+        at = np.nanargmin(np.abs(self.candidates - self.price[:, None]), axis=1)
         elasticity = self._elasticity(at)
-        lowest, highest = (self.price <= np.nanmin(self.rungs, axis=1)), (self.price >= np.nanmax(self.rungs, axis=1))
+        lowest, highest = (
+            (self.price <= np.nanmin(self.candidates, axis=1)),
+            (self.price >= np.nanmax(self.candidates, axis=1)),
+        )
         return [
             _demand_reason(*each)
             for each in zip(
                 np.sign(at - today).tolist(),
-                self.rungs[rows, today].tolist(),
+                self.candidates[rows, today].tolist(),
                 elasticity.tolist(),
                 (highest.astype(int) - lowest).tolist(),
                 strict=True,
@@ -79,19 +82,21 @@ class PriceFacts:
     def _elasticity(self, at: Ints) -> Floats:
         """Elasticity of demand between the next lower and higher candidate of each price, NaN where it is not known."""
         rows, own = np.arange(len(at)), self.price[:, None]
-        below, above = (np.where(holds, self.rungs, np.nan) for holds in (self.rungs < own, self.rungs > own))
+        below, above = (
+            np.where(holds, self.candidates, np.nan) for holds in (self.candidates < own, self.candidates > own)
+        )
         low = np.where(np.isnan(below).all(axis=1), at, np.where(np.isnan(below), -np.inf, below).argmax(axis=1))
         high = np.where(np.isnan(above).all(axis=1), at, np.where(np.isnan(above), np.inf, above).argmin(axis=1))
         with np.errstate(divide="ignore", invalid="ignore"):
-            steps = [np.log(each[rows, high] / each[rows, low]) for each in (self.demand, self.rungs)]
+            steps = [np.log(each[rows, high] / each[rows, low]) for each in (self.demand, self.candidates)]
             elasticity = steps[0] / steps[1]
         return np.where(np.isfinite(elasticity), elasticity, np.nan)
 
 
 def _demand_reason(side: int, best_today: float, elasticity: float, end: int) -> str:
-    """`side` of the best price for today alone: 1 above, -1 below; `end` of the ladder: 1 highest, -1 lowest."""
+    """`side` of the best price for today alone: 1 above, -1 below; `end` of the grid: 1 highest, -1 lowest."""
     known = "" if elasticity != elasticity else f" (elasticity {round(elasticity, 1) + 0.0:.1f})"
-    place = {1: "highest of the ladder: ", 0: "", -1: "lowest of the ladder: "}[end]
+    place = {1: "highest of the grid: ", 0: "", -1: "lowest of the grid: "}[end]
     if side:
         than = f"{'above' if side > 0 else 'below'} {money(best_today)}"
         return f"{than}, the best for today alone: later periods and stock costs count"
@@ -117,15 +122,15 @@ def price_facts(
 ) -> PriceFacts:
     """The price of each row, and those that it is compared with."""
     depth, rows = view.depth.astype(np.int64), np.arange(len(view.stock))
-    rungs = policy.ladders.coarse().prices_of(belief.series.usual_price).copy()
-    at = np.abs(rungs - action.price[:, None]).argmin(axis=1)
-    rungs[rows, at] = action.price
-    orders = policy.ladders.coarse().orders_of(belief.series.scale, belief.series.order_multiple)
-    grid = ActionGrid(rungs, orders, room_of(policy.problem), belief.series.order_cost)
+    candidates = policy.candidates.coarse().prices_of(belief.series.usual_price).copy()
+    at = np.abs(candidates - action.price[:, None]).argmin(axis=1)
+    candidates[rows, at] = action.price
+    orders = policy.candidates.coarse().orders_of(belief.series.scale, belief.series.order_multiple)
+    grid = ActionGrid(candidates, orders, room_of(policy.problem), belief.series.order_cost)
     allowed = policy.allowed(view, grid, belief.series, policy.rules)
-    may = np.asarray(allowed.reshape(*rungs.shape, orders.shape[1]).any(axis=2))
+    may = np.asarray(allowed.reshape(*candidates.shape, orders.shape[1]).any(axis=2))
     may[rows, at] = True
-    demand = [policy.tracker.outlook(depth, belief, price, view.stock).demand for price in rungs.T]
+    demand = [policy.tracker.outlook(depth, belief, price, view.stock).demand for price in candidates.T]
     usual_stock = _price_at_usual_stock(policy, view, belief, action, outlook)
     return PriceFacts(
         price=action.price,
@@ -138,7 +143,7 @@ def price_facts(
         usual_stock=usual_stock,
         usual_stock_chance=policy.tracker.outlook(depth, belief, usual_stock, view.stock).stockout_chance,
         cover=periods_of_cover(view.stock, outlook.demand),
-        rungs=np.where(may, rungs, np.nan),
+        candidates=np.where(may, candidates, np.nan),
         demand=np.stack(demand, axis=1),
         unit_cost=belief.series.order_cost,
         is_safe=depth >= policy.safe_depth,

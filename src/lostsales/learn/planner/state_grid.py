@@ -67,12 +67,12 @@ def state_grids(
     planned with.
     """
     own, most = [], []
-    for top, rungs, each in zip(highest, orders, physics, strict=True):
+    for top, candidates, each in zip(highest, orders, physics, strict=True):
         holding = each.costs.holding + (1 - discount) * each.costs.order
         enough = 2 * (top + np.sqrt(2 * each.costs.fixed_order * top / max(holding, 1e-9)))
-        own.append(rungs[: np.searchsorted(rungs, enough) + 1])
+        own.append(candidates[: np.searchsorted(candidates, enough) + 1])
         most.append(min(each.flow.capacity, top + own[-1][-1]))
-    steps = [_stock_step(each, rungs) for each, rungs in zip(most, own, strict=True)]
+    steps = [_stock_step(each, candidates) for each, candidates in zip(most, own, strict=True)]
     n_stocks = max(int(np.ceil(top / step - 1e-9)) for top, step in zip(most, steps, strict=True)) + 1
     lag_steps = np.maximum(highest / (lags - 1), 1e-9)
     return tuple(
@@ -80,10 +80,10 @@ def state_grids(
             step * np.arange(float(max(n_stocks, 2))),
             lag_step * np.arange(float(lags)),
             prices,
-            np.unique(rungs),
-            _parts(step, rungs),
+            np.unique(candidates),
+            _parts(step, candidates),
         )
-        for step, lag_step, rungs in zip(steps, lag_steps, own, strict=True)
+        for step, lag_step, candidates in zip(steps, lag_steps, own, strict=True)
     )
 
 

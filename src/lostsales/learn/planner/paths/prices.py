@@ -8,8 +8,8 @@ from pydantic import Field
 
 from lostsales.data.assortment import is_assortment
 from lostsales.data.business_rules import BusinessRules
+from lostsales.data.candidate_grid import price_spelling, snapped
 from lostsales.data.encoding import feature_columns
-from lostsales.data.ladders import price_spelling, snapped
 from lostsales.data.log import DecisionLog
 from lostsales.saved_fields import Axis, NonNegative, numbers
 from lostsales.types import Bools, Floats, Ints

@@ -1,8 +1,8 @@
-"""Ladders of prices and orders: what may be recommended, whatever the log contains.
+"""Candidate prices and orders: what may be recommended, whatever the log contains.
 
-A declared list is a ladder as it stands. Otherwise a ladder is derived from the log: few prices at quantiles, spelled
-as the log spells its prices, and orders in the log's multiples up to what demand can need. Where series differ in price
-or in size, the rungs are relative to each series' usual price and size, and are rounded in the units of the series.
+A declared list is the grid. Otherwise it is derived from the log: few prices at quantiles, spelled as the log spells
+its prices, and orders in the log's multiples up to what demand can need. Where series differ in price or in size,
+candidates are relative to the usual price and size of each series, and are rounded in its units.
 """
 
 from dataclasses import dataclass, replace
@@ -21,11 +21,11 @@ from lostsales.saved_fields import MOST_ACTIONS, numbers
 from lostsales.types import Bools, Floats, Ints
 
 MOST_PRICES = 24  # so many different prices in a log are a grid themselves; of more,
-PRICE_RUNGS = 12  # ... so many quantiles are: the time of every learner grows with the number of actions
+PRICE_CANDIDATES = 12  # ... so many quantiles are: the time of every learner grows with the number of actions
 MOST_ORDERS = 64  # so many different orders are a grid themselves; of more,
-ORDER_RUNGS = 40  # ... so many steps up to the largest are
+ORDER_CANDIDATES = 40  # ... so many steps up to the largest are
 MOST_PERIODS = 10.0  # of mean sales in one order, unless orders usually are larger: one large order would stretch all
-ROUNDED_APART = 0.01  # share of a price by which rungs of one meaning may differ, as prices are rounded
+ROUNDED_APART = 0.01  # share of a price by which candidates of one meaning may differ, as prices are rounded
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
 PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
 LEAST_STEP = 1e-12  # of prices and orders
@@ -41,11 +41,11 @@ _Step = Annotated[float, Field(ge=0, le=MOST_NUMBER), AfterValidator(_no_fractio
 
 
 @dataclass(frozen=True, eq=False)
-class Ladders:
-    """Rungs of price and order, relative to the usual price and the size of a series where series differ in these."""
+class CandidateGrid:
+    """Candidate prices and orders, relative to the usual price and the size of a series where these differ."""
 
-    prices: Annotated[Floats, numbers("ladder prices", least=0, rising=True)]
-    orders: Annotated[Floats, numbers("ladder orders", least=0, rising=True)]
+    prices: Annotated[Floats, numbers("candidate prices", least=0, rising=True)]
+    orders: Annotated[Floats, numbers("candidate orders", least=0, rising=True)]
     relative_prices: bool = False
     relative_orders: bool = False
     price_step: _Step = 0.0  # a relative price is rounded to a multiple of this plus an ending; 0: not rounded
@@ -53,32 +53,33 @@ class Ladders:
     order_multiple: _Step = 1.0  # of relative orders
 
     @classmethod
-    def of(cls, log: SalesLog, rules: BusinessRules | None = None, relative: bool = True) -> "Ladders":
+    def of(cls, log: SalesLog, rules: BusinessRules | None = None, relative: bool = True) -> "CandidateGrid":
         """Grids that the problem declares, else those that the log suggests, as far as the rules allow them.
 
         Not `relative`: one grid for all series, whether they differ or not. A log that keeps its price has that alone.
 
         >>> from lostsales.simulation.simulator import simulate
         >>> log, _ = simulate("released", episodes=5, seed=1)
-        >>> Ladders.of(log).prices
+        >>> CandidateGrid.of(log).prices
         array([2., 4., 6.])
         """
         rules = BusinessRules() if rules is None else rules
         order = np.zeros(1) if log.order is None else log.order
-        ladders = cls(**_prices(log, rules, relative) | _orders(log, order, rules, relative))
-        if not len(ladders.prices) or not len(ladders.orders):
-            raise SettingError("no action of the grid passes the rules: no price or no order of the ladder does")
-        return ladders._at_usual_price(log) if log.keeps_price else ladders
+        candidates = cls(**_prices(log, rules, relative) | _orders(log, order, rules, relative))
+        if not len(candidates.prices) or not len(candidates.orders):
+            raise SettingError("no action of the grid passes the rules: no price or no order of the grid does")
+        return candidates._at_usual_price(log) if log.keeps_price else candidates
 
     @property
     def relative(self) -> bool:
-        """True where series have ladders of their own."""
+        """True where series have candidates of their own."""
         return self.relative_prices or self.relative_orders
 
     def prices_of(self, usual: Floats | float) -> Floats:
         """The prices of series of a usual price, (..., prices).
 
-        >>> Ladders(np.array([0.8, 1.0]), np.zeros(1), True, price_step=1.0, price_endings=(0.99,)).prices_of(4.99)
+        >>> grid = CandidateGrid(np.array([0.8, 1.0]), np.zeros(1), True, price_step=1.0, price_endings=(0.99,))
+        >>> grid.prices_of(4.99)
         array([3.99, 4.99])
         """
         usual = np.asarray(usual, dtype=np.float64)[..., None]
@@ -88,11 +89,12 @@ class Ladders:
         return snapped(prices, self.price_step, self.price_endings) if self.price_step else prices
 
     def orders_of(self, size: Floats | float, own_multiple: Floats | None = None) -> Floats:
-        """The orders of series of a size, (..., orders): multiples that reach as far as its rungs; a last one repeats.
+        """Orders of series of a size, (..., orders): multiples as far as its candidates reach; a last one repeats.
 
         Series may have multiples of their own.
 
-        >>> Ladders(np.ones(1), np.array([0.0, 1.0, 2.0]), relative_orders=True, order_multiple=6.0).orders_of(9.0)
+        >>> grid = CandidateGrid(np.ones(1), np.array([0.0, 1.0, 2.0]), relative_orders=True, order_multiple=6.0)
+        >>> grid.orders_of(9.0)
         array([ 0., 12., 18.])
         """
         size = np.asarray(size, dtype=np.float64)[..., None]
@@ -114,32 +116,32 @@ class Ladders:
                 f"{MOST_ACTIONS:,} pairs can be"
             )
 
-    def _at_usual_price(self, log: SalesLog) -> "Ladders":
+    def _at_usual_price(self, log: SalesLog) -> "CandidateGrid":
         """The same with only the price nearest to the usual one of a log."""
         usual = 1.0 if self.relative_prices else float(np.median(log.price))
         return replace(self, prices=self.prices[[int(np.abs(self.prices - usual).argmin())]])
 
-    def in_units(self, unit: float) -> "Ladders":
+    def in_units(self, unit: float) -> "CandidateGrid":
         """The same with orders counted in a unit."""
         orders = self.orders if self.relative_orders else np.round(self.orders / unit, 10)
         return replace(self, orders=orders, order_multiple=self.order_multiple / unit)
 
-    def coarse(self) -> "Ladders":
-        """Few rungs where there are many, the first and the last among them."""
-        prices, orders = self.coarse_rungs
+    def coarse(self) -> "CandidateGrid":
+        """Few candidates where there are many, the first and the last among them."""
+        prices, orders = self.coarse_indices
         return replace(self, prices=self.prices[prices], orders=self.orders[orders])
 
     @property
-    def coarse_rungs(self) -> tuple[Ints, Ints]:
-        """The rungs of `coarse` among prices and orders."""
+    def coarse_indices(self) -> tuple[Ints, Ints]:
+        """The candidates of `coarse` among prices and orders."""
         return (
-            thinned(len(self.prices), MOST_PRICES, PRICE_RUNGS),
-            thinned(len(self.orders), MOST_ORDERS, ORDER_RUNGS + 1),
+            thinned(len(self.prices), MOST_PRICES, PRICE_CANDIDATES),
+            thinned(len(self.orders), MOST_ORDERS, ORDER_CANDIDATES + 1),
         )
 
 
 def _prices(log: SalesLog, rules: BusinessRules, relative: bool) -> dict[str, Any]:
-    """The fields of `Ladders` that are about prices."""
+    """The fields of `CandidateGrid` that are about prices."""
     if rules.price_ladder is not None or log.problem.prices is not None:
         only = log.problem.prices if rules.price_ladder is None else rules.price_ladder
         prices = np.array(sorted(set(log.problem.prices or only or ()) & set(only or ())))
@@ -151,14 +153,14 @@ def _prices(log: SalesLog, rules: BusinessRules, relative: bool) -> dict[str, An
             step, endings = 1.0, rules.price_endings
         else:
             endings = (ending,)
-        rungs = apart(_price_rungs(log.price / usual, log.price))
-        return {"prices": rungs, "relative_prices": True, "price_step": step, "price_endings": endings}
-    prices = _price_rungs(log.price, log.price)
+        candidates = apart(_price_candidates(log.price / usual, log.price))
+        return {"prices": candidates, "relative_prices": True, "price_step": step, "price_endings": endings}
+    prices = _price_candidates(log.price, log.price)
     return {"prices": prices if rules.price_endings is None else np.unique(snapped(prices, 1.0, rules.price_endings))}
 
 
 def _orders(log: SalesLog, order: Floats, rules: BusinessRules, relative: bool) -> dict[str, Any]:
-    """The fields of `Ladders` that are about orders."""
+    """The fields of `CandidateGrid` that are about orders."""
     if log.problem.orders is not None:
         orders = np.array(log.problem.orders)
         if rules.multiple is not None:
@@ -167,9 +169,9 @@ def _orders(log: SalesLog, order: Floats, rules: BusinessRules, relative: bool) 
     size, multiple = series_scale(log)[log.series], rules.multiple or order_multiple(order)
     if relative and (size != size[:1]).any():
         cover = int(log.problem.periods_covered().max())
-        rungs = _relative_order_rungs(order / size, log.sales / size, cover)
-        return {"orders": rungs, "relative_orders": True, "order_multiple": multiple}
-    orders = _order_rungs(order, log.sales, multiple, int(log.problem.periods_covered().max()))
+        candidates = _relative_order_candidates(order / size, log.sales / size, cover)
+        return {"orders": candidates, "relative_orders": True, "order_multiple": multiple}
+    orders = _order_candidates(order, log.sales, multiple, int(log.problem.periods_covered().max()))
     if rules.multiple is not None:
         orders = np.unique(np.ceil(orders / multiple - 1e-9) * multiple)
     return {"orders": orders[(orders == 0) | (orders >= (rules.minimum or 0.0))]}
@@ -180,7 +182,7 @@ def _ends(prices: Floats, endings: tuple[float, ...]) -> Bools:
 
 
 def thinned(count: int, most: int, kept: int) -> Ints:
-    """Indices of all rungs where there are at most `most`, else of `kept` of them, evenly, with both ends.
+    """Indices of all candidates where there are at most `most`, else of `kept` of them, evenly, with both ends.
 
     >>> thinned(5, 4, 3), thinned(2, 4, 3)
     (array([0, 2, 4]), array([0, 1]))
@@ -190,8 +192,8 @@ def thinned(count: int, most: int, kept: int) -> Ints:
     return np.unique(np.rint(np.linspace(0, count - 1, kept)).astype(np.int64))
 
 
-def apart(rungs: Floats) -> Floats:
-    """One rung for each group of rungs that differ by no more than rounding does in the prices of series.
+def apart(candidates: Floats) -> Floats:
+    """One candidate for each group of candidates that differ by no more than rounding does in the prices of series.
 
     It is the number of the fewest decimals among them: 0.8 where 1.59 and 15.99 were 1.99 and 19.99 less 20 %.
 
@@ -199,10 +201,10 @@ def apart(rungs: Floats) -> Floats:
     array([0.8   , 1.    , 1.2507])
     """
     groups: list[list[float]] = []
-    for rung in rungs.tolist():
-        if not groups or rung > (1 + ROUNDED_APART) * groups[-1][0]:
+    for candidate in candidates.tolist():
+        if not groups or candidate > (1 + ROUNDED_APART) * groups[-1][0]:
             groups.append([])
-        groups[-1].append(rung)
+        groups[-1].append(candidate)
     return np.array([_plainest(each[0], each[-1]) for each in groups])
 
 
@@ -239,31 +241,31 @@ def snapped(values: Floats, step: float, endings: tuple[float, ...] = (0.0,)) ->
     return np.asarray(np.round(np.take_along_axis(near, best[..., None], axis=-1)[..., 0], 10))
 
 
-def _price_rungs(prices: Floats, spelled: Floats) -> Floats:
+def _price_candidates(prices: Floats, spelled: Floats) -> Floats:
     """The prices themselves where they are few, else those nearest to even quantiles."""
     found = np.unique(prices)
     if len(found) <= MOST_PRICES and len(np.unique(spelled)) <= MOST_PRICES:
         return found
-    levels = np.linspace(0.01, 0.99, PRICE_RUNGS)
+    levels = np.linspace(0.01, 0.99, PRICE_CANDIDATES)
     return np.unique(np.quantile(prices, levels, method="nearest"))
 
 
-def _order_rungs(orders: Floats, sales: Floats, multiple: float, cover: int) -> Floats:
+def _order_candidates(orders: Floats, sales: Floats, multiple: float, cover: int) -> Floats:
     """The orders themselves where they are few, else multiples from 0 to what was ordered and to twice what sold."""
     found = np.unique(orders)
     if len(found) <= MOST_ORDERS and ((orders > 0).any() or not (sales > 0).any()):
         return found
     most = _most(orders, sales, cover)
-    unit = multiple or most / ORDER_RUNGS
-    step = unit * np.ceil(most / (unit * ORDER_RUNGS) - 1e-9)
+    unit = multiple or most / ORDER_CANDIDATES
+    step = unit * np.ceil(most / (unit * ORDER_CANDIDATES) - 1e-9)
     return np.asarray(step * np.arange(np.ceil(most / step - 1e-9) + 1))
 
 
-def _relative_order_rungs(orders: Floats, sales: Floats, cover: int) -> Floats:
-    """Rungs up to what demand can need, not above MOST_PERIODS times the mean sales unless orders usually are."""
+def _relative_order_candidates(orders: Floats, sales: Floats, cover: int) -> Floats:
+    """Candidates up to what demand can need, not above MOST_PERIODS times the mean sales unless orders usually are."""
     usual = float(np.median(orders[orders > 0])) if (orders > 0).any() else 0.0
     limit = MOST_PERIODS if usual <= MOST_PERIODS else 2 * usual
-    return np.linspace(0.0, min(max(_most(orders, sales, cover), TINY), limit), ORDER_RUNGS + 1)
+    return np.linspace(0.0, min(max(_most(orders, sales, cover), TINY), limit), ORDER_CANDIDATES + 1)
 
 
 def _most(orders: Floats, sales: Floats, cover: int) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.data.ladders import Ladders
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale, usual_price
 from lostsales.data.units import common_step
@@ -18,7 +18,7 @@ HEADING = "may be recommended"
 
 
 @dataclass(frozen=True)
-class Rungs:
+class CandidateFacts:
     """Candidates of a grid; relative ones are multiples of the usual price or the mean sales of a series."""
 
     count: int
@@ -30,7 +30,7 @@ class Rungs:
 
 
 @dataclass(frozen=True)
-class SeriesRungs:
+class SeriesGridFacts:
     """Lowest and highest candidates of one series."""
 
     series: str
@@ -41,31 +41,33 @@ class SeriesRungs:
 
 
 @dataclass(frozen=True)
-class LadderFacts:
+class GridFacts:
     """Prices and orders that may be recommended."""
 
-    prices: Rungs
-    orders: Rungs | None  # None in a log without orders
+    prices: CandidateFacts
+    orders: CandidateFacts | None  # None in a log without orders
     price_endings: tuple[float, ...]  # that relative prices are rounded to
     price_step: float
-    series: tuple[SeriesRungs, ...]  # if series have their own grids
+    series: tuple[SeriesGridFacts, ...]  # if series have their own grids
 
     @classmethod
-    def of(cls, ladders: Ladders, log: SalesLog) -> "LadderFacts":
+    def of(cls, candidates: CandidateGrid, log: SalesLog) -> "GridFacts":
         """Describe the grids of the series of a log.
 
         >>> from lostsales.simulation.simulator import simulate
         >>> log, _ = simulate("released", episodes=5, seed=1)
-        >>> LadderFacts.of(Ladders.of(log), log).as_lines()
+        >>> GridFacts.of(CandidateGrid.of(log), log).as_lines()
         [('may be recommended', 'prices 2, 4, 6'), ('', 'orders 0 to 15, in steps of 1 (16 values)')]
         """
-        multiple = ladders.order_multiple if ladders.relative_orders else common_step(ladders.orders)
+        multiple = candidates.order_multiple if candidates.relative_orders else common_step(candidates.orders)
         return cls(
-            prices=_rungs(ladders.prices, ladders.relative_prices, ladders.price_step or None),
-            orders=None if log.order is None else _rungs(ladders.orders, ladders.relative_orders, multiple or None),
-            price_endings=ladders.price_endings,
-            price_step=ladders.price_step,
-            series=_by_series(ladders, log) if ladders.relative else (),
+            prices=_facts(candidates.prices, candidates.relative_prices, candidates.price_step or None),
+            orders=None
+            if log.order is None
+            else _facts(candidates.orders, candidates.relative_orders, multiple or None),
+            price_endings=candidates.price_endings,
+            price_step=candidates.price_step,
+            series=_by_series(candidates, log) if candidates.relative else (),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -101,30 +103,30 @@ class LadderFacts:
         return f", ending in {' or '.join(f'{each:.2f}' for each in self.price_endings)}"
 
 
-def recommendable(log: SalesLog) -> LadderFacts | str:
+def recommendable(log: SalesLog) -> GridFacts | str:
     """Prices and orders that are recommended from a log by default, or the reason why there are none."""
     try:
-        return LadderFacts.of(Ladders.of(log, log.problem.rules), log)
+        return GridFacts.of(CandidateGrid.of(log, log.problem.rules), log)
     except SettingError as error:
         return str(error)
 
 
-def _rungs(values: Floats, relative: bool, multiple: float | None) -> Rungs:
-    return Rungs(len(values), float(values[0]), float(values[-1]), multiple, relative, tuple(values.tolist()))
+def _facts(values: Floats, relative: bool, multiple: float | None) -> CandidateFacts:
+    return CandidateFacts(len(values), float(values[0]), float(values[-1]), multiple, relative, tuple(values.tolist()))
 
 
-def _by_series(ladders: Ladders, log: SalesLog) -> tuple[SeriesRungs, ...]:
+def _by_series(candidates: CandidateGrid, log: SalesLog) -> tuple[SeriesGridFacts, ...]:
     order = np.argsort(log.products.names.astype(str))
     names, first = log.products.names[order], log.products.first_segment[order]
-    prices, orders = ladders.prices_of(usual_price(log)[first]), ladders.orders_of(series_scale(log)[first])
+    prices, orders = candidates.prices_of(usual_price(log)[first]), candidates.orders_of(series_scale(log)[first])
     columns = (prices[:, 0], prices[:, -1], orders[:, 0], orders[:, -1])
-    return tuple(SeriesRungs(str(name), *map(float, each)) for name, *each in zip(names, *columns, strict=True))
+    return tuple(SeriesGridFacts(str(name), *map(float, each)) for name, *each in zip(names, *columns, strict=True))
 
 
-def _span(rungs: Rungs, after: str = "") -> str:
-    if rungs.count <= LISTED:
-        return ", ".join(map(_number, rungs.values)) + after
-    return f"{_number(rungs.lowest)} to {_number(rungs.highest)}{after} ({rungs.count:,} values)"
+def _span(candidates: CandidateFacts, after: str = "") -> str:
+    if candidates.count <= LISTED:
+        return ", ".join(map(_number, candidates.values)) + after
+    return f"{_number(candidates.lowest)} to {_number(candidates.highest)}{after} ({candidates.count:,} values)"
 
 
 def _number(value: float) -> str:

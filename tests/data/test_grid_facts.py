@@ -1,4 +1,4 @@
-"""Ladders as people and programs read them."""
+"""CandidateGrid as people and programs read them."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.describe import describe
-from lostsales.data.ladder_facts import HEADING, LadderFacts, recommendable
-from lostsales.data.ladders import Ladders
+from lostsales.data.grid_facts import HEADING, GridFacts, recommendable
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
@@ -28,9 +28,9 @@ def shop(problem: dict[str, Any], usual: tuple[float, ...] = (5.0,), size: tuple
     return read_log(pd.concat(frames), Problem.model_validate({"arrival": "before", "costs": COSTS} | problem))
 
 
-def test_few_rungs_are_listed_and_many_are_a_range() -> None:
+def test_few_candidates_are_listed_and_many_are_a_range() -> None:
     log = shop({"prices": {"from": 3.49, "to": 4.99, "step": 0.5}, "orders": {"multiple": 12, "most": 480}})
-    found = LadderFacts.of(Ladders.of(log), log)
+    found = GridFacts.of(CandidateGrid.of(log), log)
     assert found.as_lines() == [
         (HEADING, "prices 3.49, 3.99, 4.49, 4.99"),
         ("", "orders 0 to 480, in steps of 12 (41 values)"),
@@ -48,8 +48,8 @@ def test_few_rungs_are_listed_and_many_are_a_range() -> None:
 
 def test_where_series_differ_each_has_its_range() -> None:
     log = shop({}, usual=(5.0, 50.0, 20.0, 2.0), size=(10, 20, 400, 15))
-    ladders = Ladders.of(log)
-    found = LadderFacts.of(ladders, log)
+    candidates = CandidateGrid.of(log)
+    found = GridFacts.of(candidates, log)
     assert found.prices.relative
     assert found.orders is not None
     assert found.orders.relative
@@ -67,7 +67,7 @@ def test_where_series_differ_each_has_its_range() -> None:
 def test_a_log_without_orders_has_prices_only() -> None:
     log = read_log(pd.DataFrame({"series": "a", "period": [1, 2], "price": [4, 5], "sales": [1, 2], "stockout": False}))
     found = recommendable(log)
-    assert isinstance(found, LadderFacts)
+    assert isinstance(found, GridFacts)
     assert found.as_lines() == [(HEADING, "prices 4, 5")]
 
 

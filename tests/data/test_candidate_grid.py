@@ -1,4 +1,4 @@
-"""Ladders of prices and orders: declared, derived, relative to each series."""
+"""CandidateGrid of prices and orders: declared, derived, relative to each series."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ import pytest
 
 from lostsales import Problem, SalesLog, read_log
 from lostsales.data.business_rules import BusinessRules
-from lostsales.data.ladders import (
+from lostsales.data.candidate_grid import (
     MOST_ORDERS,
     MOST_PRICES,
-    ORDER_RUNGS,
-    PRICE_RUNGS,
-    Ladders,
+    ORDER_CANDIDATES,
+    PRICE_CANDIDATES,
+    CandidateGrid,
     price_spelling,
     snapped,
 )
@@ -55,33 +55,33 @@ def assortment(usual: tuple[float, ...], sizes: tuple[float, ...], rows: int = 2
     return read_log(pd.concat(frames), Problem(**keys))
 
 
-def test_one_price_is_a_ladder_of_one() -> None:
-    assert Ladders.of(shop(np.full(300, 4.5))).prices.tolist() == [4.5]
+def test_one_price_is_a_grid_of_one() -> None:
+    assert CandidateGrid.of(shop(np.full(300, 4.5))).prices.tolist() == [4.5]
 
 
-def test_ten_prices_are_the_ladder() -> None:
+def test_ten_prices_are_the_grid() -> None:
     prices = np.linspace(2, 6.5, 10)
-    found = Ladders.of(shop(np.tile(prices, 30)))
+    found = CandidateGrid.of(shop(np.tile(prices, 30)))
     np.testing.assert_array_equal(found.prices, prices)
 
 
 def test_of_ten_thousand_prices_few_are_chosen_which_the_log_has() -> None:
     price = np.round(np.random.default_rng(3).lognormal(1, 0.5, 30_000), 4)
     assert len(np.unique(price)) > 10_000
-    found = Ladders.of(shop(price)).prices
-    assert len(found) == PRICE_RUNGS <= MOST_PRICES
+    found = CandidateGrid.of(shop(price)).prices
+    assert len(found) == PRICE_CANDIDATES <= MOST_PRICES
     assert np.isin(found, price).all()
     between = np.searchsorted(np.sort(price), found) / len(price)
-    np.testing.assert_allclose(between, np.linspace(0.01, 0.99, PRICE_RUNGS), atol=1e-3)
+    np.testing.assert_allclose(between, np.linspace(0.01, 0.99, PRICE_CANDIDATES), atol=1e-3)
 
 
 def test_derived_orders_are_multiples_up_to_what_demand_can_need() -> None:
     rng = np.random.default_rng(5)
     order, demand = 12 * rng.integers(0, 100, 2_000).astype(np.float64), rng.poisson(400, 2_000).astype(np.float64)
-    found = Ladders.of(shop(np.full(2_000, 3.0), order, demand)).orders
+    found = CandidateGrid.of(shop(np.full(2_000, 3.0), order, demand)).orders
     assert found[0] == 0
     assert (found % 12 == 0).all()
-    assert len(found) <= ORDER_RUNGS + 1 <= MOST_ORDERS
+    assert len(found) <= ORDER_CANDIDATES + 1 <= MOST_ORDERS
     assert np.quantile(order, 0.995) <= found[-1] <= np.quantile(order, 0.995) + np.diff(found)[0]
 
 
@@ -107,15 +107,15 @@ def test_a_range_that_cannot_be_is_refused(keys: dict[str, Any], reason: str) ->
         Problem(**keys)
 
 
-def test_a_log_may_hold_values_off_the_declared_ladder() -> None:
+def test_a_log_may_hold_values_off_the_declared_grid() -> None:
     log = shop(np.tile([3.0, 3.07, 4.91], 50), prices=(3, 4, 5), orders=(0, 25))
-    found = Ladders.of(log)
+    found = CandidateGrid.of(log)
     assert (found.prices.tolist(), found.orders.tolist()) == ([3, 4, 5], [0, 25])
 
 
-def test_where_products_differ_the_rungs_are_relative_to_each() -> None:
+def test_where_products_differ_the_candidates_are_relative_to_each() -> None:
     log = assortment((2.5, 9.3), (4.0, 60.0))
-    found = Ladders.of(log)
+    found = CandidateGrid.of(log)
     assert found.relative_prices
     assert found.relative_orders
     np.testing.assert_allclose(found.prices_of(2.5)[[0, -1]], [2.0, 2.5])
@@ -125,12 +125,12 @@ def test_where_products_differ_the_rungs_are_relative_to_each() -> None:
     assert (dear % 6 == 0).all()
     assert cheap.max() <= 18
     assert dear.max() >= 90
-    one = Ladders.of(log, relative=False)
+    one = CandidateGrid.of(log, relative=False)
     assert not one.relative
 
 
-def test_declared_ladders_are_not_relative() -> None:
-    found = Ladders.of(assortment((2.5, 9.3), (4.0, 60.0), prices=(2, 9), orders=(0, 6)))
+def test_declared_grids_are_not_relative() -> None:
+    found = CandidateGrid.of(assortment((2.5, 9.3), (4.0, 60.0), prices=(2, 9), orders=(0, 6)))
     assert not found.relative
 
 
@@ -153,18 +153,18 @@ def test_prices_snap_to_the_nearest_ending_above_zero() -> None:
     np.testing.assert_allclose(snapped(np.array([0.001, 4.6]), 0.5), [0.5, 4.5])
 
 
-def test_rules_shape_the_ladder() -> None:
+def test_rules_shape_the_grid() -> None:
     rng = np.random.default_rng(0)
     log = shop(np.round(rng.uniform(2, 8, 3_000), 2), rng.integers(0, 200, 3_000).astype(float))
-    found = Ladders.of(log, BusinessRules(price_endings=(0.99,), multiple=24, minimum=48))
+    found = CandidateGrid.of(log, BusinessRules(price_endings=(0.99,), multiple=24, minimum=48))
     np.testing.assert_allclose(found.prices % 1, 0.99)
     assert (found.orders % 24 == 0).all()
     assert found.orders[:2].tolist() == [0, 48]
     declared = shop(np.full(300, 3.0), prices=(2, 2.99, 3.99), orders=(0, 5, 24, 30))
-    only = Ladders.of(declared, BusinessRules(price_endings=(0.99,), multiple=24))
+    only = CandidateGrid.of(declared, BusinessRules(price_endings=(0.99,), multiple=24))
     assert (only.prices.tolist(), only.orders.tolist()) == ([2.99, 3.99], [0, 24])
     with pytest.raises(SettingError, match="no action of the grid passes the rules"):
-        Ladders.of(declared, BusinessRules(price_ladder=(7.0,)))
+        CandidateGrid.of(declared, BusinessRules(price_ladder=(7.0,)))
 
 
 @pytest.mark.parametrize("unit", [1.0, 12.0, 1 / 12, 1000.0, 0.001, 0.25])
@@ -179,10 +179,10 @@ def test_continuous_values_have_no_step() -> None:
     assert common_step(np.zeros(3)) == 0
 
 
-def test_coarse_ladders_keep_both_ends() -> None:
-    fine = Ladders(np.linspace(1, 5, 200), np.arange(5_001.0))
+def test_coarse_grids_keep_both_ends() -> None:
+    fine = CandidateGrid(np.linspace(1, 5, 200), np.arange(5_001.0))
     coarse = fine.coarse()
-    assert (len(coarse.prices), len(coarse.orders)) == (PRICE_RUNGS, ORDER_RUNGS + 1)
+    assert (len(coarse.prices), len(coarse.orders)) == (PRICE_CANDIDATES, ORDER_CANDIDATES + 1)
     assert (coarse.prices[0], coarse.prices[-1], coarse.orders[-1]) == (1, 5, 5_000)
     assert np.isin(coarse.prices, fine.prices).all()
 
