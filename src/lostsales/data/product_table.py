@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.encoding import attribute_columns
 from lostsales.data.log import DecisionLog, SalesLog
+from lostsales.data.products import medians_by_group
 from lostsales.data.scale import by_attributes, rounded_scale, series_scale, sizes_of, usual_price
 from lostsales.data.seen_range import SeenRange
 from lostsales.data.units import product_units
@@ -88,7 +89,7 @@ class ProductTable:
             unit=ones,
             scale=scale,
             usual_price=usual,
-            price=_medians(log.price, products.of_row, len(products)),
+            price=medians_by_group(log.price, products.of_row, len(products)),
             lost_cost=lost,
             order_cost=order,
             holding_cost=holding,
@@ -164,9 +165,3 @@ def _case_sizes(log: DecisionLog) -> Floats:
     if len(enough):
         found[enough] = np.maximum([np.gcd.reduce(counts[first[at] : first[at] + rows[at]]) for at in enough], 1)
     return np.asarray(units * found)
-
-
-def _medians(values: Floats, group: Ints, groups: int) -> Floats:
-    """The (lower) median of the values of each group, (groups,)."""
-    order, rows = np.lexsort((values, group)), np.bincount(group, minlength=groups)
-    return np.asarray(values[order][np.cumsum(rows) - rows + (rows - 1) // 2])

@@ -58,3 +58,14 @@ def means_by_group(values: Floats, group: Ints, groups: int, kept: Bools | None 
         return np.asarray(mean)
     some, part = np.bincount(group, kept, groups), np.bincount(group, values * kept, groups)
     return np.where(some > 0, part / np.maximum(some, 1), mean)
+
+
+def medians_by_group(values: Floats, group: Ints, groups: int) -> Floats:
+    """Lower median of the values of each group, 0 where it has none, (groups,).
+
+    >>> medians_by_group(np.array([1.0, 3.0, 5.0, 2.0]), np.array([0, 0, 0, 2]), 3)
+    array([3., 0., 2.])
+    """
+    order, rows = np.lexsort((values, group)), np.bincount(group, minlength=groups)
+    middle = np.cumsum(rows) - rows + (rows - 1) // 2
+    return np.where(rows > 0, np.r_[values[order], 0.0][np.clip(middle, 0, len(order))], 0.0)

@@ -10,6 +10,7 @@ from lostsales.data.calendar.clock import weekday_of
 from lostsales.data.encoding import feature_columns
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.log import SalesLog
+from lostsales.data.products import medians_by_group
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.exposure.response import FittedResponse, PooledResponse, ResponseRows, fit_response
 from lostsales.demand.forecasting.calendar_season import CalendarSeason
@@ -58,7 +59,9 @@ class DemandExposure:
         deviation[_first_levels(log.problem.features)] = 0.0  # the others are relative to it
         scale = np.where(deviation > LEAST_SHARE, np.where(is_indicator, 1.0, deviation), 0.0)
         inside = _standardised(columns, centre, scale)[order]
-        usual = _medians(log.price, products.of_row, len(products))
+        is_priced = log.price > 0
+        usual = medians_by_group(log.price[is_priced], products.of_row[is_priced], len(products))
+        usual = np.where(usual > 0, usual, 1.0)
         with np.errstate(divide="ignore"):
             relative = np.log(np.where(log.price > 0, log.price, np.nan) / usual[products.of_row])[order]
         price = np.clip(np.nan_to_num(relative), -FARTHEST_PRICE, FARTHEST_PRICE)
@@ -186,11 +189,3 @@ def _carry(features: tuple[Feature, ...], columns: Floats, is_first: Array) -> F
             )
         place += width
     return found
-
-
-def _medians(values: Floats, group: Ints, groups: int) -> Floats:
-    """Median of the positive values of each group, 1 where it has none, (groups,)."""
-    kept = np.flatnonzero(values > 0)
-    order, rows = kept[np.lexsort((values[kept], group[kept]))], np.bincount(group[kept], minlength=groups)
-    middle = np.cumsum(rows) - rows + (rows - 1) // 2
-    return np.where(rows > 0, np.r_[values[order], 1.0][np.minimum(middle, len(order))], 1.0)

@@ -95,14 +95,6 @@ def _at_lags(residuals: Floats, lags: Floats, wanted: Floats) -> Floats:
     return np.asarray(residuals[:, :, low] * (1 - weight) + residuals[:, :, low + 1] * weight)
 
 
-def usual_noise(law: DemandLaw, latents: Floats, scale: float, lags: Floats, shape: GroupShape) -> Floats:
-    """Equally likely demands at the middle market state and price after a usual demand, (NOISE_ATOMS,)."""
-    at = latents[0, latents.shape[1] // 2, latents.shape[2] // 2]
-    lag = int(np.abs(law.demand_of_atoms(at, scale).mean(axis=-1) - lags).argmin())
-    mean = at[lag].mean(keepdims=True)
-    return law.demand_of_atoms(law.atoms(mean, shape.spread, scale, NOISE_ATOMS)[0], scale)
-
-
 def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
     """Reach of the mean over the last demands of the log, in standard deviations of demand."""
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)

@@ -11,6 +11,8 @@ from lostsales.data.business_rules import BusinessRules
 from lostsales.data.candidate_grid import price_spelling, snapped
 from lostsales.data.encoding import feature_columns
 from lostsales.data.log import DecisionLog
+from lostsales.data.products import medians_by_group
+from lostsales.demand.exposure.market import MOST_EFFECT
 from lostsales.saved_fields import Axis, NonNegative, numbers
 from lostsales.types import Bools, Floats, Ints
 
@@ -20,7 +22,6 @@ LEAST_CUT, PROMOTION_SHARE = 0.03, (0.002, 0.5)
 # Nodes and weights of a normal distribution with standard deviation 1 (Gauss-Hermite): uncertain elasticities.
 NODES = np.array([-2.8569700138728, -1.3556261799743, 0.0, 1.3556261799743, 2.8569700138728])
 WEIGHTS = np.array([0.011257411327721, 0.222075922005613, 0.533333333333333, 0.222075922005613, 0.011257411327721])
-MOST_EFFECT = 4.0  # bound of the logarithm of what a price does to demand
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class ProductPrices:
         columns = feature_columns(log.problem.features, list(log.features.T))
         promotion = _promotion_column(log, columns)
         is_on = np.zeros(len(log), dtype=bool) if promotion < 0 else columns[promotion] == 1
-        usual = _medians(log.price, product, count)
+        usual = medians_by_group(log.price, product, count)
         found = np.zeros((3, 2, count + 1))
         for state in (0, 1):
             kept = np.flatnonzero(is_on == bool(state))
@@ -53,7 +54,7 @@ class ProductPrices:
             lowest, highest = np.full(count, np.inf), np.zeros(count)
             np.minimum.at(lowest, product[kept], log.price[kept])
             np.maximum.at(highest, product[kept], log.price[kept])
-            middle = _medians(log.price[kept], product[kept], count)
+            middle = medians_by_group(log.price[kept], product[kept], count)
             # A product that never had this state has the usual change of the others.
             own_usual = usual[own & (usual > 0)]
             cut = float(np.median(middle[own & (usual > 0)] / own_usual)) if len(own_usual) else 1.0
@@ -113,7 +114,7 @@ def planned_price(
 
 def _promotion_column(log: DecisionLog, columns: list[Floats]) -> int:
     """Column of the flag under which prices are lower by the most, -1 where none marks promotions."""
-    usual = _medians(log.price, log.products.of_row, len(log.products))[log.products.of_row]
+    usual = medians_by_group(log.price, log.products.of_row, len(log.products))[log.products.of_row]
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.nan_to_num(log.price / usual, nan=1.0, posinf=1.0)
     calendar = [bool(each.calendar) for each in log.problem.features for _ in feature_columns((each,), [np.zeros(1)])]
@@ -126,10 +127,3 @@ def _promotion_column(log: DecisionLog, columns: list[Floats]) -> int:
         if cut < best:
             best, found = cut, at
     return found
-
-
-def _medians(values: Floats, group: Ints, groups: int) -> Floats:
-    """The (lower) median of the values of each group, 0 where it has none, (groups,)."""
-    order, rows = np.lexsort((values, group)), np.bincount(group, minlength=groups)
-    middle = np.cumsum(rows) - rows + (rows - 1) // 2
-    return np.where(rows > 0, np.r_[values[order], 0.0][np.clip(middle, 0, len(order))], 0.0)
