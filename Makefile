@@ -2,66 +2,46 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# The survival library needs an older pandas than we do, so it has an environment of its own.
-SURVIVAL := .venv-survival
-SURVIVAL_READY := $(SURVIVAL)/.ready
-# Torch is large and only PPO needs it.
-RL := .venv-rl
-RL_READY := $(RL)/.ready
-# d3rlpy pins an old Gymnasium.
-PEERS := .venv-peers
-PEERS_READY := $(PEERS)/.ready
-# statsforecast needs an older pandas too; the case studies run it beside us.
-STUDIES := .venv-studies
-STUDIES_READY := $(STUDIES)/.ready
-# MLflow brings much, and is needed by its flavour alone.
-MLFLOW := .venv-mlflow
-MLFLOW_READY := $(MLFLOW)/.ready
+# Environments of their own, by the dependency groups of pyproject.toml that say why.
+GROUPS := survival rl peers studies mlflow
+ready = .venv-$(1)/.ready
 PIP := -m pip install --quiet --disable-pip-version-check
 
 # Two cores: workers and BLAS threads must not multiply.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test check-slow pages docs figures demo bench ppo peers study mlflow format clean
+.PHONY: check lint test check-slow pages docs figures demo dist bench ppo peers study mlflow format clean
+
+# Dependency groups need a recent pip.
+define environment
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/python $(PIP) --upgrade pip==26.3
+endef
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lostsales needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@touch $@
-
-$(SURVIVAL_READY): pyproject.toml constraints-survival.txt
-	$(PYTHON) -m venv $(SURVIVAL)
-	$(SURVIVAL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-survival.txt \
-		--editable '.[survival]' pytest hypothesis
+	$(call environment,$(VENV))
+	$(BIN)/python $(PIP) --constraint constraints.txt --group dev --editable .
 	@touch $@
 
 # Torch first and alone, so that a CPU build at hand is taken and not replaced.
-$(RL_READY): pyproject.toml constraints-rl.txt
-	$(PYTHON) -m venv $(RL)
-	$(RL)/bin/python $(PIP) --constraint constraints-rl.txt torch==2.13.0
-	$(RL)/bin/python $(PIP) --constraint constraints-rl.txt --editable '.[rl]' pytest hypothesis
-	@touch $@
-
-$(PEERS_READY): constraints-peers.txt
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt torch==2.13.0
-	$(PEERS)/bin/python $(PIP) --constraint constraints-peers.txt d3rlpy statsforecast pyarrow
-	@touch $@
-
-$(STUDIES_READY): pyproject.toml constraints-studies.txt
-	$(PYTHON) -m venv $(STUDIES)
-	$(STUDIES)/bin/python $(PIP) --constraint constraints-studies.txt --editable '.[plots]' statsforecast
-	@touch $@
-
-$(MLFLOW_READY): pyproject.toml constraints-mlflow.txt
-	$(PYTHON) -m venv $(MLFLOW)
-	$(MLFLOW)/bin/python $(PIP) --constraint constraints-mlflow.txt --editable '.[mlflow]' pytest hypothesis sqlalchemy alembic sqlparse
+$(foreach name,$(GROUPS),$(call ready,$(name))): .venv-%/.ready: pyproject.toml constraints.txt
+	$(call environment,.venv-$*)
+	$(if $(filter rl peers,$*),.venv-$*/bin/python $(PIP) --constraint constraints.txt torch==2.13.0)
+	.venv-$*/bin/python $(PIP) --constraint constraints.txt --group $* \
+		$(if $(filter-out peers,$*),--editable '.[$(if $(filter mlflow,$*),mlflow,plots)]')
 	@touch $@
 
 check: lint
 	$(BIN)/pytest -q -n 2 --dist loadfile --quick
+
+# Wheel and source distribution, checked as the package index checks them.
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/python -m build --quiet
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
 
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh demo
@@ -73,9 +53,9 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 # Also writes how long every test takes (tests/seconds.txt), by which make check leaves out the slowest.
-test: lint $(SURVIVAL_READY)
+test: lint $(call ready,survival)
 	$(BIN)/pytest -n 2 --dist loadfile --write-times
-	$(SURVIVAL)/bin/pytest tests/survival
+	.venv-survival/bin/pytest tests/survival
 
 check-slow: $(READY)
 	$(BIN)/pytest -m slow
@@ -95,36 +75,36 @@ docs: pages
 figures: $(READY)
 	$(BIN)/python -m tools.figures $(if $(DATA),--data $(DATA)) $(if $(MOST),--most $(MOST))
 
-bench: $(READY) $(SURVIVAL_READY)
+bench: $(READY) $(call ready,survival)
 	$(BIN)/python -m benchmarks
 
-ppo: $(RL_READY)
-	$(RL)/bin/pytest tests/rl
+ppo: $(call ready,rl)
+	.venv-rl/bin/pytest tests/rl
 	@mkdir -p build
-	$(RL)/bin/lostsales solve released --target ppo --out build/ppo
+	.venv-rl/bin/lostsales solve released --target ppo --out build/ppo
 
 # A case study from its published data, such as NAME=vn2 DATA=FILE.
-study: $(STUDIES_READY)
-	$(STUDIES)/bin/python -m docs.studies.$(NAME) $(DATA) build/studies/$(NAME)
+study: $(call ready,studies)
+	.venv-studies/bin/python -m docs.studies.$(NAME) $(DATA) build/studies/$(NAME)
 	@cp build/studies/$(NAME)/results.json build/studies/$(NAME)/ways.png docs/studies/$(subst _,-,$(NAME))-results
 
 # With DATA=FOLDER, forecasts of the real sales there against a forecasting library too.
-peers: $(READY) $(PEERS_READY)
+peers: $(READY) $(call ready,peers)
 	$(BIN)/python -m peers.logs build/peers
-	$(PEERS)/bin/python peers/train.py build/peers
+	.venv-peers/bin/python peers/train.py build/peers
 	$(BIN)/python -m peers.score build/peers
 ifdef DATA
-	$(PEERS)/bin/python peers/forecasters.py $(DATA) build/peers/forecasters.parquet
+	.venv-peers/bin/python peers/forecasters.py $(DATA) build/peers/forecasters.parquet
 	$(BIN)/python -m benchmarks.forecasting $(DATA) --peers build/peers/forecasters.parquet
 endif
 
 # The flavour of MLflow, with MLflow's own loader.
-mlflow: $(MLFLOW_READY)
-	$(MLFLOW)/bin/pytest tests/mlflow
+mlflow: $(call ready,mlflow)
+	.venv-mlflow/bin/pytest tests/mlflow
 
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) $(SURVIVAL) $(RL) $(PEERS) $(STUDIES) $(MLFLOW) demo build dist
+	rm -rf $(VENV) $(GROUPS:%=.venv-%) demo build dist

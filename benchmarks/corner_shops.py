@@ -20,7 +20,7 @@ from scipy.stats import nbinom
 import lostsales
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
+from lostsales.demand.model.moving_levels import MEMBERS, MovingLevels
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
 from lostsales.types import Array, Bools, Floats

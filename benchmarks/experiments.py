@@ -73,6 +73,45 @@ def summary(folder: Path) -> str:
     return markdown_table(["learned from", *heads], lines)
 
 
+def distribution(folder: Path) -> str:
+    """Mean, median and least over runs of C-FQI, PC-FQI and fusion, to the letter and with our defaults."""
+    with (folder / "summary.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["behaviour"] != "reference"]
+    columns = list(dict.fromkeys((row["behaviour"], row["episodes"]) for row in rows))
+    found = {(row["method"], row["behaviour"], row["episodes"]): row for row in rows}
+    lines = [
+        [METHODS[method], *(_spread(found[method, *column]) for column in columns)]
+        for method in dict.fromkeys(row["method"] for row in rows)
+    ]
+    return markdown_table(
+        ["mean (median, least)", *(f"{name}, {episodes} episodes" for name, episodes in columns)], lines
+    )
+
+
+def _spread(row: dict[str, str]) -> str:
+    return f"{float(row['mean']):.1f} ({float(row['median']):.1f}, {float(row['least']):.1f})"
+
+
+def verdicts(folder: Path) -> str:
+    """Every claim that was tested by behaviour: the verdict, and the difference over runs with its 95 % interval."""
+    with (folder / "claims.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["measured"]]
+    behaviours = [name for name in dict.fromkeys(row["behaviour"] for row in rows) if name != "any"]
+    found = {(row["claim"], row["behaviour"]): row for row in rows}
+    lines = [
+        [claim, *(_verdict(found.get((claim, name)) or found.get((claim, "any"))) for name in behaviours)]
+        for claim in dict.fromkeys(row["claim"] for row in rows)
+    ]
+    return markdown_table(["claim", *behaviours], lines)
+
+
+def _verdict(row: dict[str, str] | None) -> str:
+    if row is None:
+        return ""
+    words = "reproduced" if row["verdict"] == "holds" else row["verdict"]
+    return f"{words}: {float(row['mean']):.1f} ({float(row['low']):.1f} to {float(row['high']):.1f})"
+
+
 def _figure(row: dict[str, str] | None, digits: int) -> str:
     return (
         "" if row is None else f"{float(row['mean']):.{digits}f} ± {float(row['high']) - float(row['mean']):.{digits}f}"
@@ -81,4 +120,5 @@ def _figure(row: dict[str, str] | None, digits: int) -> str:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or EXPERIMENTS:
-        print(f"{name}\n\n{summary(run(name))}")
+        done = run(name)
+        print("\n\n".join([name, summary(done), distribution(done), verdicts(done)]))

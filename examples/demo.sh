@@ -3,6 +3,7 @@
 set -eu
 folder=${1:-demo}
 mkdir -p "$folder"
+program=$(command -v lostsales)
 
 run() {
     echo
@@ -10,48 +11,46 @@ run() {
     "$@"
 }
 
-echo "A shop that runs out of stock does not see the demand it missed. Here is one, simulated:"
-run lostsales simulate released --episodes 20 --seed 1 --out "$folder/log.parquet" --truth "$folder/truth.parquet"
+echo "A corner shop: twelve products, 26 weeks of days. Stock, prices, orders and sales, as its till wrote them:"
+run lostsales example corner-shop --out "$folder/sales.csv"
+run head -n 4 "$folder/sales.csv"
 echo
-echo "Its sales log is all that the shop has. It is read back, and every row is checked:"
-run lostsales inspect "$folder/log.parquet"
+echo "1. What did the stock-outs cost, and what can be learned from the table?"
+run lostsales audit "$folder/sales.csv"
 echo
-echo "What can be learned from it, and what not? Which demand stayed hidden?"
-run lostsales audit "$folder/log.parquet"
+echo "2. What did customers want on the days when a product sold out?"
+run lostsales impute "$folder/sales.csv" --out "$folder/filled.csv"
 echo
-echo "The demand and the profit that stock-outs hid are filled in, with a standard error:"
-run lostsales impute "$folder/log.parquet" --out "$folder/filled.parquet"
+echo "3. Prices and orders: learned from the table, then decided for Monday, 6 July, from that morning's stock count."
+run lostsales fit "$folder/sales.csv" --out "$folder/policy"
+cat > "$folder/today.csv" <<'END'
+date,product,category,supplier,promotion,unit_cost,stock
+2026-07-06,Whole milk 1 l,Dairy,Northside Dairy,0,0.86,110
+2026-07-06,Natural yoghurt 500 g,Dairy,Northside Dairy,0,1.05,30
+2026-07-06,Butter 250 g,Dairy,Northside Dairy,0,1.72,26
+2026-07-06,Gouda slices 200 g,Dairy,Northside Dairy,0,1.85,35
+2026-07-06,"Eggs, box of 10",Dairy,Northside Dairy,1,1.80,61
+2026-07-06,Orange juice 1 l,Drinks,City Wholesale,0,1.35,35
+2026-07-06,Cola 1.5 l,Drinks,City Wholesale,0,0.95,54
+2026-07-06,Mineral water 6 x 1.5 l,Drinks,City Wholesale,0,2.10,38
+2026-07-06,Ground coffee 500 g,Groceries,City Wholesale,0,4.60,32
+2026-07-06,Spaghetti 500 g,Groceries,City Wholesale,1,0.64,72
+2026-07-06,Milk chocolate 100 g,Snacks,City Wholesale,0,0.80,37
+2026-07-06,Paprika crisps 150 g,Snacks,City Wholesale,0,1.08,35
+END
+run lostsales recommend "$folder/policy" --recent "$folder/sales.csv" --today "$folder/today.csv" --out "$folder/decisions.csv"
+echo
+echo "4. Would that have earned more? One page for the manager (this is the slowest step):"
+run lostsales report "$folder/policy" "$folder/sales.csv" --windows 0 --methods '' --out "$folder/report.html"
 
 echo
-echo "Three methods are each fitted without a fifth of the series and evaluated there; the best is fitted to all and saved:"
-run lostsales compare "$folder/log.parquet" --methods planner,pc-fqi,base-stock --out "$folder/policy"
+echo "Done. In $folder/:"
+echo "  sales.csv      the table, and sales.toml next to it: timing, costs, column names"
+echo "  filled.csv     the table with the demand that stock-outs hid, and its standard error"
+echo "  policy         prices and orders for every situation"
+echo "  decisions.csv  prices and orders of Monday, 6 July"
+echo "  report.html    for the manager: open it in a browser, on a phone, or print it"
 echo
-echo "A shop could not do this: the policy is tried in the simulator that wrote the log."
-run lostsales simulate released --policy "$folder/policy" --episodes 500 --seed 2
-echo
-echo "One page for the manager: the data, the policy, what it would change and gain, and how far to trust it:"
-echo
-echo "\$ lostsales report $folder/policy $folder/log.parquet --out $folder/report.html"
-said=$(lostsales report "$folder/policy" "$folder/log.parquet" --out "$folder/report.html")
-echo "$said"
-
-echo
-echo "What the estimators say of the policy, where the page of the service shows it:"
-echo
-echo "\$ lostsales evaluate $folder/policy $folder/log.parquet --quick --json > $folder/policy.evaluation.json"
-lostsales evaluate "$folder/policy" "$folder/log.parquet" --quick --json > "$folder/policy.evaluation.json"
-
-echo
-echo "Done. The results lie in $folder/:"
-echo "  log.parquet    the sales log of 20 series over 50 periods, as the shop saw it"
-echo "  log.toml       the problem behind it: timing, grids, unit costs, features"
-echo "  truth.parquet  the demand that the stock-outs hid"
-echo "  filled.parquet the log with expected demand, lost sales and profit, and where the data can tell them"
-echo "  policy         prices and orders for every situation, for lostsales recommend"
-echo "  policy.evaluation.json  what the estimators say of it, for the page of lostsales serve"
-echo "  report.html    the page for the manager: open it in a browser, on a phone, or print it"
-echo
-echo "$said" | tail -n 1
-echo
-echo "To work with it: lostsales serve $folder/policy"
-echo "and open http://127.0.0.1:8765 in a browser: today's list, every product, what-if, and your decisions."
+echo "Next, today's list to work with:"
+echo "  ${program#"$PWD/"} serve $folder/policy --log $folder/sales.csv"
+echo "and open http://127.0.0.1:8765 in a browser."

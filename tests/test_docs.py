@@ -85,21 +85,32 @@ def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest
         if line == "lostsales init sales.csv":
             assert Problem.from_toml("sales.toml").columns == checked(Problem, tomllib.loads(problem), "").columns
             (shop / "sales.toml").write_text(problem)  # as edited
-    for text in (start, ROOT / "README.md"):
-        ((_, code),) = blocks(text, "python")
-        named: dict[str, Any] = {}
-        exec(compile(code, text.name, "exec"), named)  # noqa: S102, our own page
-        assert len(named["decisions"]) == 12
-        assert "price" in capsys.readouterr().out
+    ((_, code),) = blocks(start, "python")
+    named: dict[str, Any] = {}
+    exec(compile(code, start.name, "exec"), named)  # noqa: S102, our own page
+    assert len(named["decisions"]) == 12
+    assert "price" in capsys.readouterr().out
     assert (shop / "decisions.csv").read_text().count("\n") == 12 + 1
 
 
-def test_the_commands_of_the_readme_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_readme_prints_what_it_shows(whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every shown line is in the output of its command; the slow ones run among the slow tests."""
     monkeypatch.chdir(tmp_path)
-    lines = [line for _, text in blocks(ROOT / "README.md", "sh") for line in text.splitlines() if line]
-    assert len(lines) >= 6
-    for line in lines:
-        assert run(line), line
+    page = ROOT / "README.md"
+    ((_, today),) = blocks(page, "csv")
+    (tmp_path / "today.csv").write_text(today)
+    shown = [each for _, text in blocks(page, "console") for each in text.removeprefix("$ ").split("\n$ ")]
+    assert [shlex.split(each)[1] for each in shown] == ["example", "audit", "fit", "recommend", "evaluate"]
+    for command, *lines in (each.splitlines() for each in shown):
+        if whole or shlex.split(command)[1] != "evaluate":
+            printed = [line.rstrip() for line in run(command).splitlines()]
+            assert lines
+            assert not [line for line in lines if line not in printed], command
+    ((_, code),) = blocks(page, "python")
+    named: dict[str, Any] = {}
+    exec(compile(code, page.name, "exec"), named)  # noqa: S102, our own page
+    assert named["decisions"]["product"].tolist() == ["Orange juice 1 l", "Cola 1.5 l"]
 
 
 def test_the_first_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +125,7 @@ def test_the_first_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_readme_names_the_two_commands_that_set_everything_up() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    ((_, block),) = re.findall(r"^## (Two commands)\n+```text\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    ((_, block),) = re.findall(r"^## (Try it)\n+```text\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     assert re.findall(r"^make \w+", block, flags=re.MULTILINE) == ["make demo", "make test"]
     targets = re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert {"demo", "test"} <= set(targets)
@@ -193,8 +204,8 @@ def _marked(name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
 
 
-# The examples of experiment, serve and benchmark are run by their own tests, the last one on made-up data.
-ELSEWHERE = ("benchmark", "experiment", "serve")
+# The examples of experiment, mcp, serve and benchmark are run by their own tests, the last one on made-up data.
+ELSEWHERE = ("benchmark", "experiment", "mcp", "serve")
 
 
 @pytest.mark.parametrize("name", [_marked(name) for name in sorted(commands()) if name not in ELSEWHERE])
@@ -219,6 +230,8 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, table in zip(("recent", "today"), days(log, 20), strict=True):
         table.to_csv(folder / f"{name}.csv", index=False)
     write_log(log, folder / "since.parquet")
+    till = "time,product,quantity,price\n2026-03-02 09:10,milk,2,1.4\n2026-03-02 17:30,milk,1,1.4\n"
+    (folder / "till.csv").write_text(till + "2026-03-04 08:00,milk,3,1.4\n2026-03-03 10:00,bread,1,3.2\n")
     pilot(without(log, log.period >= 40), folder / "policy").save(folder / "pilot.json")
     shop, columns = shop_columns(8)
     write_source(folder / "sales", columns, shop)

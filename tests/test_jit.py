@@ -3,8 +3,11 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from lostsales import _jit
 
 INNER = """
 from lostsales._jit import compiled
@@ -42,3 +45,20 @@ def test_a_caller_is_compiled_anew_where_what_it_calls_or_a_constant_changed(tmp
     assert run(tmp_path, "x + 5", 10.0) == (70.0, 0)
     assert run(tmp_path, "x + 5", 20.0) == (140.0, 0)
     assert run(tmp_path, "x + 5", 20.0) == (140.0, 1)
+
+
+def test_a_terminal_is_told_once_that_loops_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def started(module: str) -> SimpleNamespace:
+        return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=SimpleNamespace(__module__=module))})
+
+    notice = _jit.CompilationNotice()
+    notice.on_start(started("lostsales.data.loops"))  # no terminal
+    assert not capsys.readouterr().err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    notice.on_start(started("another.package"))
+    assert not capsys.readouterr().err
+    for _ in range(2):
+        notice.on_start(started("lostsales.data.loops"))
+    assert capsys.readouterr().err == f"{_jit.COMPILING}\n"

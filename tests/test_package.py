@@ -15,6 +15,7 @@ import lostsales
 from lostsales.data.setting_fields import described_fields
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.presets import environment_id, preset_names
+from tools.public_names import SNAPSHOT, public_names
 
 NAMES = [name for name in dir(lostsales) if name != "__version__"]
 
@@ -48,6 +49,11 @@ def test_the_stub_lists_every_public_name_once() -> None:
     stub = ast.parse(Path(str(lostsales.__file__)).with_suffix(".pyi").read_text(encoding="utf-8"))
     imported = [alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     assert sorted(map(str, imported)) == NAMES
+
+
+def test_public_names_parameters_and_file_formats_are_those_of_the_snapshot() -> None:
+    """A wanted change is a line in the changelog, and `python -m tools.public_names`."""
+    assert public_names() == SNAPSHOT.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("method", [name for name in LEARNERS.names if is_ours(name)])

@@ -1,11 +1,13 @@
 """Loops in machine code."""
 
+import sys
 from collections.abc import Callable
 from hashlib import sha256
 from types import CodeType, FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.core import event
 from numba.extending import overload, register_jitable
 
 from lostsales.types import larger, paid_once, smaller
@@ -17,6 +19,7 @@ Result = TypeVar("Result")
 overload(smaller)(lambda left, right: lambda left, right: min(left, right))  # noqa: ARG005
 overload(larger)(lambda left, right: lambda left, right: max(left, right))  # noqa: ARG005
 overload(paid_once)(lambda cost, units: lambda cost, units: cost if units > 0 else 0.0)  # noqa: ARG005
+COMPILING = "lostsales compiles its loops, once after installation: up to 15 s"
 _callable: set[Callable[..., Any]] = {smaller, larger, paid_once}  # plain functions that compiled code may call
 
 
@@ -36,6 +39,29 @@ def compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Resul
         decorated = numba.njit(nogil=True)(function)
     decorated.digest = digest
     return cast(Callable[Arguments, Result], decorated)
+
+
+class CompilationNotice(event.Listener):
+    """Tells a terminal, once, that loops are being compiled."""
+
+    def __init__(self) -> None:
+        self.is_told = False
+
+    def on_start(self, event: Any) -> None:
+        """Write one line where the loop is ours and someone looks on."""
+        if not self.is_told and event.data["dispatcher"].py_func.__module__.startswith("lostsales.") and _is_seen():
+            self.is_told = True
+            sys.stderr.write(f"{COMPILING}\n")
+
+    def on_end(self, event: Any) -> None:
+        """Write nothing."""
+
+
+def _is_seen() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+event.register("numba:compile", CompilationNotice())  # type: ignore[no-untyped-call]
 
 
 def _admit_formulas(function: Callable[..., Any]) -> None:

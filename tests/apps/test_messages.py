@@ -38,7 +38,7 @@ MESSAGES = {
     "calibrate confounded --study gain --series 5,14": "--study gain takes one number of series",
     # Logs.
     "inspect nowhere.csv": "there is no file nowhere.csv",
-    "inspect empty": "must have a .csv or .parquet file, but it has none",
+    "inspect empty": "must have a .csv, .parquet or .xlsx file, but it has none",
     "audit log.csv --memory 1kB": "audit of 200 rows needs about 0.0 GiB of memory, but the limit is 0.0 GiB",
     "audit log.csv --memory much": "memory is a size such as 4GiB or 500MB, but 'much' came",
     "demand few.csv": "needs at least 10 rows with known demand, besides the first of each series, but there are 8",
@@ -78,7 +78,7 @@ MESSAGES = {
     "pilot nowhere.csv --policy policy --out new.json": "nowhere.csv",
     f"{PILOT} --gain 0 --out new.json": "gain must be",
     f"{PILOT} --power 2 --out new.json": "power must lie",
-    f"{PILOT} --out new.json --schedule new.json": "must end in .parquet or .csv",
+    f"{PILOT} --out new.json --schedule new.json": "must end in .parquet, .csv or .xlsx",
     f"{PILOT} --out new.csv --schedule new.csv": "a file each",
     "monitor policy log.csv": "cannot be read",
     "monitor nothing log.csv": "cannot be read",

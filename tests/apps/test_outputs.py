@@ -76,8 +76,8 @@ def test_a_link_is_refused_and_not_followed(command: str, shop: Path, fails: Fai
 @pytest.mark.parametrize("command", [command for command, _ in COMMANDS if command.endswith((".csv", ".html"))])
 def test_an_output_of_another_kind_is_refused(command: str, shop: Path, fails: Fails) -> None:
     before = contents(shop)
-    wanted = "must end in .parquet or .csv" if command.endswith(".csv") else "must end in .html"
-    arguments = command.replace("OUT.csv", "OUT.xlsx").replace("OUT.html", "OUT.pdf").split()
+    wanted = "must end in .parquet, .csv or .xlsx" if command.endswith(".csv") else "must end in .html"
+    arguments = command.replace("OUT.csv", "OUT.ods").replace("OUT.html", "OUT.pdf").split()
     message = fails(*arguments)
     assert wanted in message
     assert arguments[-1] in message

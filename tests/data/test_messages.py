@@ -11,7 +11,7 @@ from lostsales.data.problem import Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.settings import checked
 from lostsales.errors import LostSalesError, SettingError
-from tests.tables import finding
+from tests.tables import finding, log_of
 
 COLORS = Problem(features=(Feature(name="color", kind="categorical", levels=("red", "blue")),))
 CASES = Problem.model_validate({"supply": {"multiple": "case"}})
@@ -25,7 +25,6 @@ ROWS = HEADER + "a,1,5,2,0,1\na,2,4,2,0,1\n"
         ({"sales": None}, None, "missing column 'sales'"),
         ({"order": None}, None, "missing column 'order'; the table has 'series', 'period', 'stock'"),
         ({"stock": None}, None, "missing column 'stock'"),
-        ({"stock": None, "order": None}, None, "missing column 'stockout' (or 'stock' and 'order')"),
         ({}, COLORS, "missing column 'color'"),
         ({}, Problem(attributes=("store",)), "missing column 'store'"),
         ({}, Problem(costs=Costs(lost="loss")), "missing column 'loss'"),
@@ -102,7 +101,7 @@ def test_one_fault_of_a_table_is_one_finding_that_names_the_row(
         ("capacity = nan", "capacity: Input should be a finite number, but it is nan"),
         ("longest_run = 0", "longest_run: Input should be greater than or equal to 1, but it is 0"),
         ("costs.holding = -1", "costs.holding: Input should be greater than or equal to 0, but it is -1"),
-        ("costs.lots = 1", "costs.lots: no such key; the keys are lost, order, holding, fixed_order"),
+        ("costs.lots = 1", "costs.lots: no such key; the keys are lost, order, holding, table, fixed_order"),
         ("features = [5]", "features.0: Input should be a valid dictionary or instance of Feature, but it is 5"),
         ("columns.series = []", "columns.series: Input should be a valid string, but it is []"),
         (
@@ -224,9 +223,8 @@ def test_keys_that_make_no_sense_are_named(keys: dict[str, Any], reason: str) ->
         (HEADER + "a,1,5,2,0,1,9\n", "utf-8", "CSV Error on Line: 2; Expected Number of Columns: 6 Found: 7"),
         (HEADER + "a,1,5,2,0,1\na,2\n", "utf-8", "CSV Error on Line: 3; Expected Number of Columns: 6 Found: 2"),
         (HEADER + '"a,1,5,2,0,1\n', "utf-8", "unterminated quote"),
-        (HEADER + "é,1,5,2,0,1\n", "latin-1", "not utf-8 encoded"),
-        (HEADER, "utf-16", "cannot be read: 'utf-8' codec can't decode"),
-        ("# a note\n" + ROWS, "utf-8", "cannot be read"),
+        (HEADER, "utf-16", "a log needs at least one row, but the table is empty"),
+        (HEADER + "a\x00\x81,1,5,2,0,1\n", "latin-1", "cannot be read"),
         (HEADER.replace("stock", "sales"), "utf-8", "must have different names, but sales comes again"),
     ],
 )
@@ -243,15 +241,33 @@ def test_a_csv_that_is_no_table(tmp_path: Path, text: str, encoding: str, expect
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("", "must have a .csv or .parquet file, but it has none"),
+        ("", "must have a .csv, .parquet or .xlsx file, but it has none"),
         ("nowhere.csv", "there is no file"),
-        ("folder.parquet", "must have a .csv or .parquet file, but it has none"),
-        ("log.xlsx", "must end in .csv or .parquet"),
+        ("folder.parquet", "must have a .csv, .parquet or .xlsx file, but it has none"),
+        ("log.docx", "must end in .csv, .parquet or .xlsx"),
     ],
 )
 def test_paths_that_are_no_table(tmp_path: Path, name: str, expected: str) -> None:
     (tmp_path / "folder.parquet").mkdir()
-    (tmp_path / "log.xlsx").touch()
+    (tmp_path / "log.docx").touch()
     with pytest.raises(LostSalesError) as caught:
         read_log(tmp_path / name)
     assert expected in str(caught.value)
+
+
+def test_receipts_that_are_hardly_ever_the_order_are_named() -> None:
+    orders = {
+        "order": [3.0, 2.0, 1.0, 4.0, 2.0],
+        "received": [0.0, 0.0, 1.0, 2.0, 0.0],
+        "sales": [1.0, 2.0, 1.0, 3.0, 1.0],
+    }
+    warnings = log_of(Problem(arrival="before"), **orders).notes.warnings
+    assert any(each.startswith("what was received differs from what was ordered in 80% of rows") for each in warnings)
+    usual = log_of(Problem(arrival="before"), **orders | {"received": orders["order"]}).notes.warnings
+    assert not any("received" in each.split(",")[0] for each in usual)
+
+
+def test_the_cure_for_sales_above_the_stock_does_not_contradict_a_lead_time() -> None:
+    late = Problem.model_validate({"supply": {"lead_time": 2}})
+    found = finding(late, sales=[7.0, 2.0, 2.0, 3.0, 1.0], order=[3.0, 0.0, 1.0, 4.0, 0.0])
+    assert 'leave out supply.lead_time and set arrival = "before"' in found

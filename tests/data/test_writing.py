@@ -110,7 +110,7 @@ def test_a_table_that_cannot_be_written_leaves_no_problem_either(
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("table.xlsx", "must end in .parquet or .csv"),
+        ("table.ods", "must end in .parquet, .csv or .xlsx"),
         ("nowhere/table.csv", "there is no folder"),
         ("folder.csv", "is a folder, and an output replaces regular files only"),
     ],

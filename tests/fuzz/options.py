@@ -48,6 +48,7 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
     "benchmark": (["vn2", "none"], {"--out": "new"}),
     "solve": (["shop.toml"], {"--target": "oracle", "--horizon": "3", "--out": "new"}),
     "serve": (["policy"], {"--check": None, "--decisions": "new.db"}),
+    "mcp": (["policy"], {"--check": None, "--decisions": "new.db"}),
     "keys create": ([], {"--keys": "keys.json", "--name": "anna"}),
     "keys list": ([], {"--keys": "keys.json"}),
     "keys revoke": (["anna"], {"--keys": "keys.json"}),

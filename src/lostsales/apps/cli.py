@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from lostsales.apps.commands.aggregate import aggregate
 from lostsales.apps.commands.audit import audit
 from lostsales.apps.commands.backtest import backtest
 from lostsales.apps.commands.benchmark import benchmark
@@ -25,6 +26,7 @@ from lostsales.apps.commands.impute import impute
 from lostsales.apps.commands.init import init
 from lostsales.apps.commands.inspect import inspect
 from lostsales.apps.commands.keys import keys
+from lostsales.apps.commands.mcp import mcp
 from lostsales.apps.commands.methods import methods
 from lostsales.apps.commands.monitor import monitor
 from lostsales.apps.commands.pilot import pilot
@@ -37,10 +39,15 @@ from lostsales.errors import LostSalesError
 
 ABOUT = "Learn prices and orders from a sales log in which stock-outs censored demand."
 MOST_WORD = 300  # characters of a word of a message
-COMMANDS = (
-    example, simulate, init, inspect, audit, impute, demand, forecast, methods, fit, recommend, evaluate, compare,
-    backtest, report, pilot, monitor, solve, calibrate, experiment, benchmark, serve,
-)  # fmt: skip
+DATA, DECIDE, PROVE, SCALE, RESEARCH = "Your data", "Decide", "Prove", "Scale", "Research"
+GROUPS = {
+    DATA: (example, init, aggregate, inspect, audit, impute, demand, forecast),
+    DECIDE: (fit, recommend, methods),
+    PROVE: (evaluate, compare, backtest, report, pilot, monitor),
+    SCALE: (serve, mcp),
+    RESEARCH: (simulate, solve, calibrate, experiment, benchmark),
+}
+COMMANDS = tuple(command for group in GROUPS.values() for command in group)
 
 app = typer.Typer(
     name="lostsales",
@@ -69,10 +76,11 @@ def options(
     """Learn prices and orders from a sales log in which stock-outs censored demand."""
 
 
-for command in COMMANDS:
-    app.command(cls=FitCommand if command is fit else None)(command)
-app.add_typer(fleet)
-app.add_typer(keys)
+for group, commands in GROUPS.items():
+    for command in commands:
+        app.command(cls=FitCommand if command is fit else None, rich_help_panel=group)(command)
+app.add_typer(fleet, rich_help_panel=SCALE)
+app.add_typer(keys, rich_help_panel=SCALE)
 
 
 def main() -> None:

@@ -203,6 +203,14 @@ def print_table(
     screen.print(table)
 
 
+VERDICTS = {"good": "bold green", "care": "bold yellow", "stop": "bold red"}
+
+
+def print_verdict(level: str, text: str) -> None:
+    """Print the answer of a command in one coloured line, before everything else."""
+    screen.print(Text(text, style=VERDICTS[level]), soft_wrap=True)
+
+
 def print_notes(lines: Iterable[str], soft_wrap: bool = False) -> None:
     """Print a list; lines with paths and commands are not broken (`soft_wrap`)."""
     for line in lines:

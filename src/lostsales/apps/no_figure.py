@@ -46,6 +46,7 @@ REASONS = {
     "products": "the log has one product, or there are no figures by product",
     "gain": "it has rows in too few units to be evaluated",
     "week": "periods are not dates",
+    "weeks": "periods are not dates, or nothing was lost",
     "year": "periods are not dates",
     "behind": "it is the best method",
     "value": "this kind of policy computes none",

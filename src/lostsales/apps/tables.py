@@ -37,7 +37,7 @@ class TableResult(Protocol):
 
 
 def write_result(found: TableResult, path: Path) -> None:
-    """Write a table as .csv or .parquet."""
+    """Write a table as .csv, .parquet or .xlsx."""
     from lostsales.data.writing import write_table
 
     write_table(found.text_table if path.suffix == ".csv" else found.table, path)

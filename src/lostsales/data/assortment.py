@@ -22,6 +22,11 @@ def is_assortment(log: SalesLog) -> bool:
     return size_range(log.products.means(log.sales)) is not None or bool((usual_price(log) != 1).any())
 
 
+def is_shop(log: SalesLog) -> bool:
+    """True where series are products or periods are dates: levels move, and seasons come."""
+    return log.period.dtype.kind == "M" or is_assortment(log)
+
+
 def periods_a_week(log: SalesLog) -> Floats | None:
     """Periods of each product in a week, by its steps in time, (products,); None where periods are plain numbers.
 

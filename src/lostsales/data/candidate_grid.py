@@ -68,7 +68,7 @@ class CandidateGrid:
         candidates = cls(**_prices(log, rules, relative) | _orders(log, order, rules, relative))
         if not len(candidates.prices) or not len(candidates.orders):
             raise SettingError("no action of the grid passes the rules: no price or no order of the grid does")
-        return candidates._at_usual_price(log) if log.keeps_price else candidates
+        return candidates.at_usual_price(log) if log.keeps_price else candidates
 
     @property
     def relative(self) -> bool:
@@ -116,7 +116,7 @@ class CandidateGrid:
                 f"{MOST_ACTIONS:,} pairs can be"
             )
 
-    def _at_usual_price(self, log: SalesLog) -> "CandidateGrid":
+    def at_usual_price(self, log: SalesLog) -> "CandidateGrid":
         """The same with only the price nearest to the usual one of a log."""
         usual = 1.0 if self.relative_prices else float(np.median(log.price))
         return replace(self, prices=self.prices[[int(np.abs(self.prices - usual).argmin())]])

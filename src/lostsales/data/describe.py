@@ -1,7 +1,7 @@
 """Description of a log in a few facts, and warnings before decisions are learned from it."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from lostsales.data.labels import spelled
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.pipelines import supply_words
 from lostsales.data.reading.evening_orders import OrderMoment, order_moment
-from lostsales.types import Floats
+from lostsales.data.writing import key_columns, log_columns
+from lostsales.types import Array, Floats
 
 SHOWN_HOLES = 3  # gaps that are listed one by one
 
@@ -95,7 +96,7 @@ class Description:
         if notes.rows_dropped:
             where = f", written with the reasons to {notes.dropped_file}" if notes.dropped_file else ""
             lines.append(("rows left out", f"{notes.rows_dropped:,} that could not be used{where}"))
-        repaired = []
+        repaired = [f"left out: {', '.join(notes.outside_table)}"] if notes.outside_table else []
         if notes.rows_moved:
             repaired.append(f"{notes.rows_moved:,} rows put into order of series and period")
         if notes.holes:
@@ -202,6 +203,15 @@ def one_line(log: SalesLog) -> str:
     parts += [f"periods {spelled(log.period.min())} to {spelled(log.period.max())}"]
     parts += [f"{log.censored.mean():.0%} stock-outs", f"prices {_span(log.price)}"]
     return "SalesLog: " + ", ".join([*parts, "no orders" if log.order is None else f"orders {_span(log.order)}"])
+
+
+def frame_of(log: SalesLog, more: dict[str, Array], backend: Literal["pandas", "polars", "pyarrow"]) -> Any:
+    """Rows of a log, or its keys with `more` columns where there are any, in the order of the table that was read."""
+    import narwhals as nw
+
+    columns = key_columns(log) | more if more else log_columns(log)
+    order = np.arange(len(log)) if log.source_row is None else np.argsort(log.source_row, kind="stable")
+    return nw.from_dict({name: np.asarray(each)[order] for name, each in columns.items()}, backend=backend).to_native()
 
 
 def _holes(log: SalesLog) -> tuple[str, ...]:

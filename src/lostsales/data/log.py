@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from lostsales import plots
 from lostsales.data.economics import UnitCosts, period_profit, units_available
 from lostsales.data.ledger import MOST_OFF_BALANCE, Ledger
 from lostsales.data.problem import Problem
@@ -15,9 +16,10 @@ from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 ROW_COLUMNS = (
     *("period", "features", "price", "sales", "stock", "order", "stockout", "received", "adjustment"),
-    *("out_of_stock", "open_time", "pipeline"),
+    *("out_of_stock", "open_time", "pipeline", "source_row"),
 )
 COSTS = ("lost", "order", "holding")
+MOST_DIFFERENT = 0.5  # of the deliveries: more than short deliveries explain
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,13 @@ class LogNotes:
     follows_if: str = ""  # the reading under which a stock off its balance would follow, where one was found
     follows_if_share: float = 0.0  # of the next stocks that this reading gives
     off_lead_time_rows: int = 0  # rows whose receipt is not the order that was due by the lead time
+    received_differs: float = 0.0  # share of deliveries that are not the order of their period, if they should be
     unrecorded_sellouts: int = 0  # rows that sold all there was and are not recorded as out of stock
     record_ignored: bool = False  # no row is recorded as out of stock, so every row that sold all there was counts
     missing_periods: int = 0  # within the lives of products, where rows of zero sales seem to be missing
     missing_share: float = 0.0  # of the periods within the lives of products
+    outside_table: tuple[str, ...] = ()  # what of the files is no part of the table, such as titles and totals
+    sales_are_demand: bool = False  # neither stock nor a record says when a product was out of stock
 
     @property
     def record_warning(self) -> str:
@@ -52,6 +57,28 @@ class LogNotes:
         )
 
     @property
+    def sales_warning(self) -> str:
+        """Warning that nothing says when a product was out of stock; empty if something does."""
+        if not self.sales_are_demand:
+            return ""
+        return (
+            "the table has neither stock nor stock-outs, so sales are taken as demand: if products ran out, demand is "
+            "underestimated. Name a column of stock-outs (stockout, in_stock, in_stock_share, out_of_stock) or of "
+            "stock and orders under [columns] if there is one"
+        )
+
+    @property
+    def receipts_warning(self) -> str:
+        """Warning that deliveries hardly ever are what was ordered in their period; empty if they are."""
+        if self.received_differs < MOST_DIFFERENT:
+            return ""
+        return (
+            f"what was received differs from what was ordered in {self.received_differs:.0%} of rows, though orders "
+            "are read as arriving in their own period: deliveries seem to come later. If they are sold in the period "
+            "in which they arrive, orders cannot be matched with receipts: set [columns] order to the receipts"
+        )
+
+    @property
     def zeros_warning(self) -> str:
         """Warning that rows of zero sales are missing; empty if they are not."""
         if not self.missing_periods:
@@ -59,14 +86,16 @@ class LogNotes:
         return (
             f"rows of zero sales seem to be missing: {self.missing_share:.0%} of the periods within the lives of "
             "products have no row, and hardly any row has sales of 0; read like this, demand comes out about "
-            f"{1 / (1 - self.missing_share):.1f} times too high. Add a row with sales 0 for each of these periods (a "
-            "table of transactions lists only what was sold), or name the days when the shop was closed under [clock]"
+            f"{1 / (1 - self.missing_share):.1f} times too high. `lostsales aggregate TABLE --by day` adds them "
+            "(a table of transactions lists only what was sold); or name the days when the shop was closed under "
+            "[clock]"
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings that make figures from this log doubtful."""
-        return tuple(filter(None, (self.balance_warning, self.record_warning, self.zeros_warning)))
+        records = self.sales_warning, self.balance_warning, self.record_warning
+        return tuple(filter(None, (*records, self.receipts_warning, self.zeros_warning)))
 
     @property
     def off_balance_share(self) -> float:
@@ -144,6 +173,7 @@ class SalesLog:
     # where lead times vary. None where there are no columns, or in a demand-only log.
     pipeline: Floats | None = None
     levels: dict[str, tuple[str, ...]] | None = None  # of attributes that are text, in the whole that this is a part of
+    source_row: Ints | None = None  # (rows,) place in the table, where that is in another order
     keeps_price: bool = False  # set by `fit` where prices had hidden causes: the usual one is the only candidate
 
     def __post_init__(self) -> None:
@@ -161,6 +191,13 @@ class SalesLog:
 
         return one_line(self)
 
+    def plot(self, name: str | None = None) -> Any:
+        """Picture of a product's sales, stock and stock-outs; by default of the first."""
+        return plots.draw_history(self, name)
+
+    def _repr_html_(self) -> str:
+        return plots.html(repr(self), self.plot)
+
     @property
     def demand_only(self) -> bool:
         """True where the log has no stock and order, only sales and stock-out flags."""
@@ -170,6 +207,12 @@ class SalesLog:
     def starts(self) -> Ints:
         """Row at which each series starts, (series,)."""
         return np.searchsorted(self.series, np.arange(len(self.names)))
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Rows as a pandas, polars or pyarrow frame, under the names and in the order of the table that was read."""
+        from lostsales.data.describe import frame_of
+
+        return frame_of(self, {}, backend)
 
     @cached_property
     def products(self) -> Products:
@@ -277,7 +320,10 @@ class SalesLog:
         """The log as one of decisions, or an error that lists all that `verb` needs and the log does not have."""
         missing = []
         if self.ledger is None:
-            missing.append(f"{verb} needs stock and orders, and this log has none; audit, impute and demand can use it")
+            missing.append(
+                f"{verb} needs stock and orders, and this log has none; inspect, audit, impute, demand and forecast "
+                "can use it"
+            )
         if self.costs is None:
             keys = [f"{name} = ..." for name in self.notes.missing_costs or COSTS]
             missing.append(

@@ -1,5 +1,6 @@
 """The problem behind a log: timing, balance, grids, costs, features and column names."""
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -22,6 +23,9 @@ SHARE = "in_stock_share"  # is read by its name where the problem names no other
 HELP = "docs/problem.md lists every key; `lostsales init TABLE --out -` proposes a problem for a table"
 
 
+SHARE_OF_ORDER = re.compile(r"(\d+(?:\.\d+)?)\s*% of order")
+
+
 class Costs(Settings):
     """Unit costs: a constant, the name of a column, or absent (then the log's own cost column is used)."""
 
@@ -35,10 +39,36 @@ class Costs(Settings):
     )
     holding: NonNegative | str | None = Field(
         None,
-        description="Cost of a unit that is left at the end of a period: capital, space, spoilage.",
+        description="Cost of a unit that is left at the end of a period: capital, space, spoilage. A number, a column, "
+        'or a share of the order cost, such as `"0.1 % of order"`.',
         examples=[0.05],
     )
+    table: str | None = Field(
+        None,
+        description="A small table of unit costs (CSV, Parquet or Excel, next to the problem file): one row per "
+        "product, supplier or other column of the series and attributes, with columns such as `order_cost` and "
+        "`holding_cost`.",
+        examples=["costs.csv"],
+    )
     fixed_order: NonNegative = Field(0.0, description="Cost of every order, whatever its size.", examples=[15])
+
+    def share_of(self, role: str) -> float | None:
+        """Share of the order cost that a cost is given as; None where it is not.
+
+        >>> Costs(holding="0.5 % of order").share_of("holding")
+        0.005
+        """
+        found = SHARE_OF_ORDER.fullmatch(str(getattr(self, role)))
+        return None if found is None else float(found[1]) / 100
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that costs are read from."""
+        return tuple(
+            str(getattr(self, role))
+            for role in ("lost", "order", "holding")
+            if isinstance(getattr(self, role), str) and self.share_of(role) is None
+        )
 
 
 class Columns(Settings):
@@ -51,6 +81,12 @@ class Columns(Settings):
     )
     period: str = Field("period", description="Day, week or month: a date, or a whole number.", examples=["Date"])
     stock: str = Field("stock", description="Units on hand when the period opens.", examples=["Inventory Level"])
+    closing_stock: str | None = Field(
+        None,
+        description="Units left when the period ends, where the table has no stock at the opening: that is the closing "
+        "stock of the row before, and what arrived since.",
+        examples=["Closing Stock"],
+    )
     price: str = Field("price", description="What a customer pays for a unit.", examples=["Price"])
     order: str = Field("order", description="Units ordered in the period.", examples=["Units Ordered"])
     sales: str = Field("sales", description="Units sold in the period, not money.", examples=["Units Sold"])
@@ -127,6 +163,10 @@ class Columns(Settings):
         """The columns that cannot be a feature or an attribute as well; unit costs can."""
         columns = (self.period, self.stock, self.price, self.order, self.sales, self.stockout)
         return (*self.series_parts, *columns, self.last_sales, self.last_stockout, *self.records_of_absence)
+
+    def stock_in(self, columns: Collection[str]) -> str | None:
+        """Column of the stock in a table: at the opening, otherwise at the end of the period; None without one."""
+        return next((name for name in (self.stock, self.closing_stock) if name in columns), None)
 
     @property
     def records_of_absence(self) -> tuple[str, ...]:
@@ -280,7 +320,11 @@ class Problem(Shop):
     def from_toml(cls, path: str | Path) -> "Problem":
         """The problem in a TOML file."""
         try:
-            return checked(cls, read_toml(Path(path)), f"problem {path}")
+            keys = read_toml(Path(path))
+            costs = keys.get("costs")
+            if isinstance(costs, dict) and isinstance(costs.get("table"), str):
+                costs["table"] = str(Path(path).parent / costs["table"])
+            return checked(cls, keys, f"problem {path}")
         except SettingError as error:
             raise SettingError(f"{error}\n{HELP}") from None
 
@@ -335,7 +379,7 @@ class Problem(Shop):
         names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
         names |= {*FORECASTING_NAMES.values(), SHARE}
         by_series = self.supply.multiple, self.supply.minimum
-        either = (self.costs.lost, self.costs.order, self.costs.holding, self.open_time, *by_series)
+        either = (*self.costs.columns, self.open_time, *by_series)
         costs = {each for each in either if isinstance(each, str)}
         return frozenset(
             names

@@ -9,10 +9,11 @@ intervals of an evaluation (jackknife) use `units_of`.
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from lostsales.data.assortment import is_assortment
+from lostsales.data.assortment import is_assortment, is_shop
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.types import Array, Bools, Floats, Ints
@@ -76,6 +77,7 @@ class Fold:
 
     held_out: Bools  # (rows,) of the log, the gap around a block included
     names: tuple[str, ...]  # the series that the policy decides for; none where folds are blocks in time
+    ends: Any = None  # first period after the block, where all series share the calendar
 
 
 def cross_fit_folds(log: SalesLog, seed: int, gap: int, count: int = FOLDS) -> tuple[list[Fold], str]:
@@ -89,6 +91,12 @@ def cross_fit_folds(log: SalesLog, seed: int, gap: int, count: int = FOLDS) -> t
         own = log.names.astype(str)[log.series]
         folds = [tuple(drawn[number::count].tolist()) for number in range(count)]
         return [Fold(np.isin(own, fold), fold) for fold in folds], BY_SERIES
+    if is_shop(log):
+        periods, at = np.unique(log.period, return_inverse=True)
+        bounds = [len(periods) * number // count for number in range(count + 1)]
+        ends = [*(periods[each] for each in bounds[1:-1]), None]
+        blocks = [(at.reshape(-1) >= low - gap) & (at.reshape(-1) < high + gap) for low, high in pairwise(bounds)]
+        return [Fold(near, (), end) for near, end in zip(blocks, ends, strict=True)], BY_BLOCKS
     lengths = np.diff(np.r_[log.starts, len(log)])[log.series]
     place = _place(log)
     edges = [lengths * number // count for number in range(count + 1)]

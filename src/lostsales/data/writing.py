@@ -18,12 +18,15 @@ from lostsales.types import Array
 
 WRITTEN = "# The problem of the log beside, written with it by lostsales.\n"
 FORMATS = {".parquet": "FORMAT parquet", ".csv": "FORMAT csv, HEADER"}
+EXCEL = ".xlsx"
+ENDINGS = (*FORMATS, EXCEL)
+MOST_SHEET_ROWS = 1_048_576  # of Excel
 
 
 def check_table(path: Path, inputs: Iterable[Path | None] = ()) -> None:
     """Raise where no table can be written to a path, before any work; see `check_output`."""
-    if path.suffix not in FORMATS:
-        raise LostSalesError(f"{path} must end in .parquet or .csv")
+    if path.suffix not in ENDINGS:
+        raise LostSalesError(f"{path} must end in .parquet, .csv or .xlsx")
     check_utf8(path)
     check_output(path, inputs)
 
@@ -44,22 +47,22 @@ def check_log(path: Path, inputs: Iterable[Path | None] = ()) -> None:
 
 
 def write_table(columns: dict[str, Array], path: str | Path) -> None:
-    """Write columns of equal length as Parquet or CSV, by the ending of `path`."""
+    """Write columns of equal length as Parquet, CSV or a workbook, by the ending of `path`."""
     write_tables({Path(path): columns})
 
 
 def write_tables(tables: dict[Path, dict[str, Array]], texts: dict[Path, str] | None = None) -> None:
     """Write tables that belong together, and texts beside them: all of them or none; the last table comes last."""
     for path in tables:
-        if path.suffix not in FORMATS:
-            raise LostSalesError(f"{path} must end in .parquet or .csv")
+        if path.suffix not in ENDINGS:
+            raise LostSalesError(f"{path} must end in .parquet, .csv or .xlsx")
     for path, columns in tables.items():
         _check_names(path, columns)
     with replacing_together(*(texts or {}), *tables) as temporaries:
         for temporary, text in zip(temporaries, (texts or {}).values(), strict=False):
             temporary.write_text(text, encoding="utf-8")
         for temporary, (path, columns) in zip(temporaries[len(texts or {}) :], tables.items(), strict=True):
-            _copy(columns, path, temporary)
+            (_write_workbook if path.suffix == EXCEL else _copy)(columns, path, temporary)
 
 
 def _check_names(path: Path, columns: Iterable[str]) -> None:
@@ -94,6 +97,39 @@ def _copy(columns: dict[str, Array], path: Path, temporary: Path) -> None:
         except (duckdb.Error, RuntimeError) as error:
             reason = failed_write(str(error)) or str(error).splitlines()[0]
             raise LostSalesError(f"{path} cannot be written: {reason}") from None
+
+
+def _write_workbook(columns: dict[str, Array], path: Path, temporary: Path) -> None:
+    """One sheet with a header that stays in view; figures and dates as such."""
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise LostSalesError(
+            f"{path} is a workbook, which needs the package xlsxwriter: pip install 'lostsales[excel]', or write .csv"
+        ) from None
+    rows = max(map(len, columns.values()), default=0)
+    if rows >= MOST_SHEET_ROWS:
+        raise LostSalesError(
+            f"a sheet has at most {MOST_SHEET_ROWS:,} rows, but there are {rows:,}: write .csv or .parquet"
+        )
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
+    with xlsxwriter.Workbook(str(temporary.absolute()), options) as book:
+        sheet = book.add_worksheet("lostsales")
+        sheet.freeze_panes(1, 0)
+        bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "yyyy-mm-dd"})
+        moment = book.add_format({"num_format": "yyyy-mm-dd hh:mm"})
+        for at, (name, values) in enumerate(columns.items()):
+            sheet.write_string(0, at, name, bold)
+            sheet.set_column(at, at, max(10, min(len(name) + 2, 40)))
+            is_day = values.dtype.kind == "M" and bool((values == values.astype("datetime64[D]")).all())
+            cells = values.astype("datetime64[us]").tolist() if values.dtype.kind == "M" else values.tolist()
+            for row, cell in enumerate(cells, start=1):
+                if cell is None or cell != cell:  # an empty cell
+                    continue
+                if values.dtype.kind == "M":
+                    sheet.write_datetime(row, at, cell, day if is_day else moment)
+                else:
+                    sheet.write(row, at, cell)
 
 
 def failed_write(message: str) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from lostsales import plots
 from lostsales.data.labels import SERIES_SEPARATOR, beside
 from lostsales.data.log import LogNotes, SalesLog
 from lostsales.data.problem import Columns
@@ -78,6 +79,13 @@ class Forecast:
             return self.table
         days = self.period.astype("datetime64[D]")
         return self.table | ({self.columns.period: days} if (days == self.period).all() else {})
+
+    def plot(self, name: str | None = None) -> Any:
+        """Picture of the demand expected of a product, by default of the first."""
+        return plots.draw_forecast(self, name)
+
+    def _repr_html_(self) -> str:
+        return plots.html(f"Demand of {self.how.series} products, the first:", self.plot)
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """Table as a pandas, polars or pyarrow frame."""

@@ -23,6 +23,9 @@ MOST_ROWS = 20_000  # of a larger log some series are drawn, and what they lost 
 REPLICATES = 20  # of the bootstrap behind the interval
 # Of Student's t: as for all our intervals, fewer than the replicates have, as losses are skewed.
 DEGREES = 9
+SHOWN_PRODUCTS = 3
+LEAST_SHOWN = 0.05  # units, below which 0.0 would be shown
+WEEK = 7 * 86_400_000_000  # microseconds
 
 Bounds = tuple[float, float]
 
@@ -49,20 +52,28 @@ class StockoutLoss:
     margin: float | None  # lost units at price minus order cost; None where costs are unknown too
     margin_interval: Bounds | None
     reason: str = ""  # why there is no figure, or no margin
+    weeks: float | None = None  # that the log spans; None where periods are not dates
+    products: tuple[tuple[str, float], ...] = ()  # those that lost the most, and their units
 
     @property
     def sentence(self) -> str:
         """The figures in words."""
         if not self.rows:
-            return "No stock-outs: nothing was lost."
+            return self.reason or "No stock-outs: nothing was lost."
         if self.units is None or self.share is None or self.units_interval is None:
             return f"What {self.rows:,} stock-outs cost cannot be estimated: {self.reason}."
         units = f"about {_amount(self.units)} units (95 % interval {_between(self.units_interval)})"
-        found = f"Stock-outs cost {units}, {_percent(self.share)} of demand"
+        found = f"You lost {units}, {_percent(self.share)} of demand"
+        most = ", ".join(f"{name} ({_amount(lost)})" for name, lost in self.products)
+        where = f" Most units were lost on {most}." if most else ""
         if self.margin is None or self.margin_interval is None:
-            return f"{found}; the margin lost is not known, as {self.reason}."
-        margin = f"about {_amount(self.margin)} of margin ({_between(self.margin_interval)}; price minus order cost)"
-        return f"{found}, and {margin}."
+            return f"{found}; the margin lost is not known, as {self.reason}.{where}"
+        low, high = self.margin_interval
+        margin, each = self.margin, " in all"
+        if self.weeks is not None:
+            margin, low, high, each = margin / self.weeks, low / self.weeks, high / self.weeks, " per week"
+        interval = f"({_between((low, high))}; price minus order cost)"
+        return f"{found}, and about {_amount(margin)} of margin{each} {interval}.{where}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -106,6 +117,9 @@ def stockout_loss(
     runs = runs or find_runs(log)
     hidden = _hidden(log, runs)
     rows = int(np.count_nonzero(hidden))
+    if log.notes.sales_are_demand:
+        unknown = "What stock-outs cost is not known: the table has neither stock nor stock-outs."
+        return StockoutLoss(0, None, None, None, None, None, None, unknown)
     if not rows:
         return StockoutLoss(0, 0.0, (0.0, 0.0), 0.0, (0.0, 0.0), 0.0, (0.0, 0.0))
     if not runs.observed.any_observed:
@@ -125,7 +139,26 @@ def stockout_loss(
     if part.costs is not None:
         margin, margin_interval = lost.total(part.price - part.costs.order, scale)
         reason = ""
-    return StockoutLoss(rows, units, interval, share[0], (share[1], share[2]), margin, margin_interval, reason)
+    return StockoutLoss(
+        rows,
+        units,
+        interval,
+        share[0],
+        (share[1], share[2]),
+        margin,
+        margin_interval,
+        reason,
+        _weeks(log),
+        lost.most() if scale == 1 else (),
+    )
+
+
+def _weeks(log: SalesLog) -> float | None:
+    """Weeks from the first period to the end of the last; None where periods are not dates."""
+    if log.period.dtype.kind != "M" or not log.usual_step:
+        return None
+    span = int(log.period.max().astype(np.int64) - log.period.min().astype(np.int64)) + log.usual_step
+    return span / WEEK
 
 
 def _hidden(log: SalesLog, runs: Runs) -> Bools:
@@ -185,6 +218,15 @@ class _Lost:
             own - own.mean(axis=1, keepdims=True),
             error,
         )
+
+    def most(self) -> tuple[tuple[str, float], ...]:
+        """Products that lost the most units, none where there is one product."""
+        products = self.log.products
+        if len(products) == 1:
+            return ()
+        units = np.bincount(products.of_row, self.expected * self.hidden, len(products))
+        worst = np.argsort(-units, kind="stable")[:SHOWN_PRODUCTS]
+        return tuple((str(products.names[each]), float(units[each])) for each in worst if units[each] >= LEAST_SHOWN)
 
     def total(self, weight: Floats, scale: float) -> tuple[float, Bounds]:
         """Weighted sum of what was lost, scaled up to the whole log, with its 95 % interval."""

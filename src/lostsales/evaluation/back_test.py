@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lostsales import plots
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
@@ -102,6 +103,15 @@ class BackTest:
         came = f"{self.outcome.value:.2f} ({self.outcome.low:.2f} to {self.outcome.high:.2f})"
         told = f"{self.method} predicted a gain of {self.claimed.value:.2f} per period before {_windows(tested)}"
         return f"{told}; in the windows it was {came}: {ENDS[self.verdict]}"
+
+    def plot(self) -> Any:
+        """Picture of the gain that was predicted before each window, and of its outcome."""
+        pairs = [(f"{each.first} to {each.last}", each) for each in self.windows]
+        kinds = [((f"{name}, predicted", each.claimed), (f"{name}, outcome", each.outcome)) for name, each in pairs]
+        return plots.draw_intervals([one for pair in kinds for one in pair], self.method, "gain per period")
+
+    def _repr_html_(self) -> str:
+        return plots.html(self.sentence, self.plot)
 
     def to_json(self) -> dict[str, Any]:
         """Content for JSON."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from lostsales import plots
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import using_workers
 from lostsales.data.progress import Progress, stages
@@ -113,6 +114,14 @@ class Comparison:
             shown["assortment"] = assortment_json(each.assortment)
         products = None if self.chosen is None else plain(self.chosen.choice)
         return found | {"products": products}
+
+    def plot(self) -> Any:
+        """Picture of the gain of each method."""
+        figures = [(each.method, each.gain) for each in self.candidates]
+        return plots.draw_intervals(figures, "Gain over the current practice, held out", "gain per period")
+
+    def _repr_html_(self) -> str:
+        return plots.html(self.sentence, self.plot)
 
     @property
     def chosen(self) -> AssortmentGain | None:
@@ -228,7 +237,7 @@ def compare_on(
 ) -> Comparison:
     """`compare` on a prepared log; a method that fails, whatever its exception, leaves the others' results."""
     if estimator is None:
-        estimator = "fqe" if prepared.laws is None else "model"
+        estimator = "model" if prepared.has_model else "fqe"
     folds, held_out = folds_of(prepared, seed)
     count = len(folds)
     candidates, estimand = [], None

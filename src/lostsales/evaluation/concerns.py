@@ -32,7 +32,9 @@ def log_concerns(prepared: PreparedLog) -> tuple[Concern, ...]:
         found.append(Concern("red", prepared.behaviour.sentence))
     if prepared.laws is not None and not prepared.laws.model.calibration.fits:
         found.append(Concern("red", f"the demand model does not fit: {prepared.laws.model.calibration.reason}"))
-    if prepared.panel is not None:
+    if prepared.realised is not None and (misfit := prepared.realised.shop.misfit(prepared.seed)):
+        found.append(Concern("red", f"the demand model does not fit: {misfit}"))
+    if prepared.panel is not None and prepared.realised is None:  # the level of a shop may drift
         found += [Concern("red", text) for text in (drift_of(prepared.panel), second_lag_of(prepared.panel)) if text]
     return tuple(found)
 

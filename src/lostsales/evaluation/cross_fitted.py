@@ -21,7 +21,7 @@ from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
 from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.view import Action, View
-from lostsales.types import Ints
+from lostsales.types import Array, Ints
 
 QUICK_FOLDS = 3  # of quick comparisons
 LARGE_FOLDS = 2  # of a large log: half of its rows teach enough, and every fit takes its time
@@ -33,6 +33,7 @@ class CrossFittedPolicy(PolicyBase):
 
     policies: tuple[Policy, ...]
     of_series: dict[str, int]  # index of the policy that decides, by the name of a series
+    ends: Array | None = None  # (policies - 1,) periods from which on the next policy decides
 
     @property
     def observes(self) -> Observes:
@@ -75,6 +76,8 @@ class CrossFittedPolicy(PolicyBase):
     def _rows(self, view: View) -> list[tuple[Policy, Ints]]:
         """Each policy that decides for any series, and their rows in the view."""
         which = np.arange(len(view.stock)) % len(self.policies)
+        if self.ends is not None and view.dates is not None:
+            which = np.searchsorted(self.ends, view.dates, side="right")
         if view.names is not None and self.of_series:
             names, at = np.unique(view.names.astype(str), return_inverse=True)
             own = np.array([self.of_series.get(str(name), -1) for name in names])[at.reshape(-1)]
@@ -102,6 +105,7 @@ def folds_of(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:
 def fit_folds(learner: Learner, log: SalesLog, folds: list[Fold], progress: Progress) -> CrossFittedPolicy:
     """Fit one policy a fold, without it."""
     policies = in_parallel(lambda fold: fit_in_shop_units(learner, without(log, fold.held_out)), folds, progress)
+    ends = np.array([each.ends for each in folds[:-1]]) if folds[0].ends is not None else None
     return CrossFittedPolicy(
-        tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}
+        tuple(policies), {name: number for number, fold in enumerate(folds) for name in fold.names}, ends
     )

@@ -17,6 +17,7 @@ from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.policy import Policy
 
 SHARES = (1, 5)  # of the time, for the demand models and for the estimators; measured on `steady`
+SHOP_ESTIMATORS = ("model", "dr")  # by default
 QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"
 
 
@@ -127,7 +128,8 @@ def evaluate_on(
     progress: Progress | None = None,
 ) -> Evaluation:
     """`evaluate` on a prepared log, which several policies share."""
-    names = checked_estimators(estimators)
+    # Fitted Q-evaluation knows no level that moves: of a shop it is only made where it is asked for.
+    names = checked_estimators(SHOP_ESTIMATORS if estimators is None and prepared.realised is not None else estimators)
     task = EvaluationTask.of(policy, prepared, horizon, seed, start_stock, progress)
     estimates = tuple(_estimate(name, task) for name in names)
     return Evaluation(

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from lostsales.data.assortment import is_assortment
+from lostsales.data.assortment import is_assortment, is_shop
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress, stages
@@ -28,10 +28,12 @@ from lostsales.evaluation.assortment import ProductFigures, root_mean_square
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.sensitivity import hidden_slope
 from lostsales.evaluation.results import Earned
-from lostsales.types import Floats
+from lostsales.evaluation.shop_demand import RealisedDemand, ShopDemand
+from lostsales.types import Bools, Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
 QUICK_UNITS = 10  # ... in quick runs
+DRAWS = 3  # of the demands that stock-outs of a shop hide
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +70,14 @@ class PreparedLog:
     runs: Runs
     units: ResamplingUnits
     profit: Floats  # (rows,) censored lost sales at their expectation
-    laws: LeaveOneOutLaws | None  # None where no demand model can be learned
+    laws: LeaveOneOutLaws | None  # None of a shop, and where no demand model can be learned
     refusal: str = ""  # why there is none
     seed: int = 0
     profit_without: Floats | None = None  # (units, rows) profit under the law without each unit
     profit_alternatives: Floats | None = None  # (alternatives, rows)
     quick: bool = False  # fewer units, and fewer episodes of a replay
     is_part: bool = False  # of a larger log
+    realised: RealisedDemand | None = None  # of a shop: its demand by the model whose level moves
     products_in_log: int = 0  # where the log is an assortment: its products, those that were not drawn included
 
     @classmethod
@@ -82,6 +85,11 @@ class PreparedLog:
         """Check that the log can be used, fit its demand laws and fill in lost sales."""
         log = check_log(log)
         runs, units = find_runs(log), units_of(log, QUICK_UNITS if quick else MOST_UNITS)
+        number = len(log.products) if is_assortment(log) else 0
+        if is_shop(log) and runs.observed.any_observed:
+            realised = ShopDemand.of(log, runs.observed).realised(DRAWS, seed)
+            earned = log.profit(realised.lost)
+            return cls(log, runs, units, earned, None, "", seed, quick=quick, realised=realised, products_in_log=number)
         choosing, leaving_out, filling = stages(progress, (2, 2, 1))
         try:
             model = fit_demand(log, seed=seed, progress=choosing)
@@ -96,13 +104,17 @@ class PreparedLog:
 
         found = np.array(in_parallel(profit, (laws.law, *laws.without, *laws.alternatives), filling))
         own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
-        number = len(log.products) if is_assortment(log) else 0
         return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick, products_in_log=number)
 
     @cached_property
     def panel(self) -> DecisionPanel | None:
-        """Decisions with what explains them, None where there is no law of demand or one price."""
-        return None if self.laws is None or np.ptp(self.log.price) == 0 else DecisionPanel.of(self.log)
+        """Decisions with what explains them, None where there is no model of demand or one price."""
+        return None if not self.has_model or np.ptp(self.log.price) == 0 else DecisionPanel.of(self.log)
+
+    @property
+    def has_model(self) -> bool:
+        """True where a demand model was learned."""
+        return self.laws is not None or self.realised is not None
 
     @cached_property
     def behaviour(self) -> BehaviourAudit:
@@ -135,6 +147,7 @@ class PreparedLog:
         """The logged mean of a period, with intervals over units."""
         cash = self.units.mean(self.log.cash)
         by = "Beran's estimator" if self.laws is None else f"a demand model ({self.laws.law.family.name})"
+        by = by if self.realised is None else "a demand model (level, season, prices)"
         return Earned(
             Interval.of(self.contributions, self.model_uncertainty), Interval.of(cash), self.contributions, by
         )
@@ -149,14 +162,23 @@ class PreparedLog:
     @cached_property
     def earned_by_product(self) -> ProductFigures | None:
         """Logged profit of each product, None where there are no products or no laws."""
+        products = self.log.products
+        if self.products_in_log and self.realised is not None:
+            return self.by_product(self.profit, np.ones(len(self.log), dtype=bool))
         if not self.products_in_log or self.profit_without is None or self.profit_alternatives is None:
             return None
-        products = self.log.products
         value = products.means(self.profit)
         kept = self.units.of_row != np.arange(len(self.units))[:, None]  # (units, rows)
         without = [products.means(each, own) for each, own in zip(self.profit_without, kept, strict=True)]
         shifts = [products.means(each) - value for each in self.profit_alternatives]
         return ProductFigures(value, np.array(without), np.array(shifts).reshape(-1, len(products)))
+
+    def by_product(self, values: Floats, counted: Bools, shifts: Floats | None = None) -> ProductFigures:
+        """Means of products over the rows that count, and without each unit; `shifts` are (alternatives, products)."""
+        products, values = self.log.products, np.where(counted, values, 0.0)
+        without = [products.means(values, counted & (self.units.of_row != unit)) for unit in range(len(self.units))]
+        nothing = np.zeros((0, len(products)))
+        return ProductFigures(products.means(values, counted), np.array(without), nothing if shifts is None else shifts)
 
     @property
     def model_uncertainty(self) -> float:
@@ -168,6 +190,8 @@ def earned_profit(log: SalesLog, seed: int = 0) -> float:
     """Mean logged profit of a period with the expected cost of lost sales, as every evaluation has it."""
     log = check_log(log)
     runs = find_runs(log)
+    if is_shop(log) and runs.observed.any_observed:
+        return float(log.profit(ShopDemand.of(log, runs.observed).realised(DRAWS, seed).lost).mean())
     try:
         model = fit_demand(log, seed=seed)
     except LostSalesError:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from lostsales import plots
 from lostsales.evaluation.assortment import AssortmentGain, Gain, decisive_gain
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
@@ -154,6 +155,14 @@ class Evaluation:
         if (doubts := texts(self.concerns, "amber")) and self.decisive_gain.interval.high > 0:
             return f"the gain is not proven, {self.decisive_gain.text()}: {doubts}; {to_do}"
         return self.decisive_gain.sentence
+
+    def plot(self) -> Any:
+        """Picture of what was earned and what the policy would earn by each estimator."""
+        figures = [("earned", self.earned.profit), *((each.estimator, each.profit) for each in self.estimates)]
+        return plots.draw_intervals(figures, "Profit of the log and of the policy", "profit per period")
+
+    def _repr_html_(self) -> str:
+        return plots.html(self.sentence, self.plot)
 
     def by(self, estimator: str) -> Estimate:
         """The estimate of a name."""

@@ -6,10 +6,12 @@ from functools import cached_property
 import numpy as np
 
 from lostsales.data.progress import Progress
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.cross_fitted import as_replayed
 from lostsales.evaluation.policy_on_log import check_policy, decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
+from lostsales.evaluation.shop_replay import ReplayedShop, replay_shop
 from lostsales.policy.policy import Policy
 from lostsales.types import Bools, Floats, Ints
 
@@ -48,7 +50,10 @@ class EvaluationTask:
         check_policy(policy, prepared.log, horizon, start_stock)
         log = prepared.log
         policy = as_replayed(policy, log)
-        usual = int(np.median(np.diff(np.r_[log.starts, len(log)])))
+        lengths = np.diff(np.r_[log.starts, len(log)])
+        usual = int(np.median(lengths))
+        if horizon is None and prepared.realised is not None:
+            horizon = int(lengths.max())  # the periods of a shop are replayed as they were
         restarts = horizon is None and usual > MOST_HORIZON
         horizon = min(usual, MOST_HORIZON) if horizon is None else horizon
         start = f"every {horizon} periods of each series of the log" if restarts else START
@@ -85,6 +90,13 @@ class EvaluationTask:
         """Price and order of the log, (rows, 2)."""
         log = self.prepared.log
         return np.column_stack([log.price[self.rows], log.order[self.rows]])
+
+    @cached_property
+    def replayed_shop(self) -> ReplayedShop:
+        """The periods of a shop under the policy."""
+        if self.prepared.realised is None or self.start_stock is not None:
+            raise LostSalesError("the periods of a shop are replayed from their logged stock, not from another")
+        return replay_shop(self.policy, self.prepared.realised, self.seed, self.estimand.horizon, self.progress)
 
     @cached_property
     def place(self) -> Ints:

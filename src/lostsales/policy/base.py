@@ -53,6 +53,12 @@ class PolicyBase:
         """None: it knows no law of demand."""
         return None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give every policy a representation of one line; that of a dataclass would show all of its arrays."""
+        super().__init_subclass__(**options)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = _one_line  # type: ignore[assignment]
+
     def summary(self) -> dict[str, Any]:
         """Nothing."""
         return {}
@@ -61,15 +67,16 @@ class PolicyBase:
         """Write it to a file for `lostsales.load`."""
         save(self, path)
 
-    def recommend(self: SavedPolicy, recent: Any, today: Any) -> Any:
+    def recommend(self: SavedPolicy, recent: Any, today: Any = None) -> Any:
         """Price and order for today's open rows.
 
         Parameters
         ----------
         recent : pandas, polars or Arrow table, or None
             Closed rows of each series (columns of the log), back to its last observed demand at least; None on day one.
-        today : pandas, polars or Arrow table
-            One open row per series: series, period, features, stock.
+        today : pandas, polars or Arrow table, optional
+            One open row per series: series, period, features, stock. By default the period after the recent rows, with
+            the stock that they leave and features as usual.
 
         Returns
         -------
@@ -88,3 +95,14 @@ class PolicyBase:
 
         """
         return recommend(self, recent, today)
+
+
+def _one_line(policy: SavedPolicy) -> str:
+    """The class of a policy, those that it wraps, and the features that it asks for."""
+    classes: list[str] = []
+    inner: SavedPolicy | None = policy
+    while inner is not None:
+        classes.append(type(inner).__name__)
+        inner = getattr(inner, "policy", None)
+    features = ", ".join(feature.name for feature in policy.problem.features) or "none"
+    return f"<{' of '.join(classes)}: features {features}>"

@@ -32,6 +32,7 @@ class Decision:
     unseen: Bools | None = None  # a price or order that the series never had; None where series are alike
     untried: Bools | None = None  # one price or one order was tried near the history; None where that is not asked
     never_ordered: Bools | None = None  # the log has no order of the series; None where series are alike
+    one_price: Bools | None = None  # the log has one price of the series, which is kept; None where that is not asked
     in_money: bool = True  # value, penalty and advantage are money; False where they are probabilities
     reasons: Callable[[], dict[str, Array]] = dict  # columns of words on what drove the decision, worked out when asked
 

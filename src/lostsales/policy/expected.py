@@ -62,7 +62,7 @@ class Expected:
         """
         price, order = action
         periods = np.broadcast_to(shop.periods_covered(view.order_phase), order.shape)
-        arrivals = _arrivals(view, order, shop, int(periods.max(initial=1)))
+        arrivals = arrivals_of(view, order, shop, int(periods.max(initial=1)))
         available = units_available(view.stock, order, shop.flow)
         demand, chance, lost = outlook(available)
         sales = np.clip(demand - lost, 0.0, available)
@@ -93,7 +93,7 @@ class Expected:
         return replace(self, profit=self.profit + saved, value=self.value + saved, unit_cost=unit_cost)
 
 
-def _arrivals(view: View, order: Floats, shop: Shop, periods: int) -> Floats:
+def arrivals_of(view: View, order: Floats, shop: Shop, periods: int) -> Floats:
     """Units expected to be added to the stock before the sales of each period, (rows, periods); none to today's."""
     found = np.zeros((len(order), periods))
     if view.pipeline is not None:

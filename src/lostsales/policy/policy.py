@@ -107,7 +107,7 @@ class SavedPolicy(Policy, Protocol):
         """Write it to a file for `lostsales.load`."""
         ...
 
-    def recommend(self, recent: Any, today: Any) -> Any:
+    def recommend(self, recent: Any, today: Any = None) -> Any:
         """Price and order for today's open rows."""
         ...
 

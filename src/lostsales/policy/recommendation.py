@@ -13,6 +13,7 @@ from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.decision import Decision
+from lostsales.policy.next_day import next_day
 from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recent_rows import RecentRows
@@ -25,6 +26,7 @@ UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
 NEVER_ORDERED = "no order was ever logged for this product: candidates follow from its demand"
+ONE_PRICE = "only one price was ever charged: it is kept"
 UNTRIED = "one price or one order only was tried in such a case: it is kept"
 UNSAFE = "no action is safe enough: the likeliest to end the run"
 
@@ -65,27 +67,39 @@ def _whole(values: Floats) -> Array:
     return values.astype(np.int64) if (values == np.rint(values)).all() and (np.abs(values) < 2**53).all() else values
 
 
-def recommend(policy: SavedPolicy, recent: Any, today: Any) -> Any:
-    """The recommendation as a table of the same library as `today`, whose key columns stay as they came."""
-    if isinstance(today, str | Path):
+def recommend(policy: SavedPolicy, recent: Any, today: Any = None) -> Any:
+    """The recommendation as a table of the same library as `today`, whose key columns stay as they came.
+
+    Without `today` it is for the period after the recent rows, in a table of their library.
+    """
+    if isinstance(today, str | Path) or (today is None and isinstance(recent, str | Path)):
         raise LostSalesError("today must be a pandas, polars or Arrow table; `lostsales recommend` reads files")
-    return as_frame(recommendation(policy, recent, today), today)
+    found = recommendation(policy, recent, today)
+    if today is not None:
+        return as_frame(found, today)
+    import narwhals as nw
+
+    return nw.from_dict(found.table, backend=nw.from_native(recent).implementation).to_native()
 
 
 def as_frame(found: Recommendation, today: Any) -> Any:
     """A recommendation as a table of the same library as `today`; rows that only announce features are left out."""
     import narwhals as nw
 
-    frame = nw.from_native(today, eager_only=True)
+    given = nw.from_native(today)
+    frame = given.collect() if isinstance(given, nw.LazyFrame) else given
     if any(len(each) < len(frame) for each in found.keys.values()):
-        frame = frame[rows_that_are_open(found.problem, open_table(today)).tolist()]
+        frame = frame[rows_that_are_open(found.problem, open_table(frame.to_native())).tolist()]
     own = beside(found.columns, found.keys, PREFIX)
     columns = (nw.new_series(name, values, backend=frame.implementation) for name, values in own.items())
     return frame.select(*found.keys).with_columns(*columns).to_native()
 
 
 def recommendation(policy: SavedPolicy, recent: Any, today: Any, *, reasons: bool = True) -> Recommendation:
-    """Decide for today's rows; both are tables or paths, open or not, and `recent` may be read already."""
+    """Decide for today's rows, or for the period after the recent rows where there are none.
+
+    Both are tables or paths, open or not, and `recent` may be read already.
+    """
     return recommended(policy, open_day(policy, recent, today), reasons=reasons)
 
 
@@ -97,6 +111,10 @@ def open_day(policy: SavedPolicy, recent: Any, today: Any, *, repeats: bool = Fa
     if recent is not None and not isinstance(recent, RecentRows):
         table = open_table(recent)
         recent = RecentRows.read(problem, table) if table.rows else None
+    if today is None:
+        if recent is None:
+            raise LostSalesError("without today's rows, recent rows are needed: the next period follows from them")
+        today = next_day(recent)
     return read_open_day(problem, recent, open_table(today), policy.usual_demand, repeats=repeats)
 
 
@@ -143,6 +161,7 @@ def decision_flags(decision: Decision) -> dict[str, Bools]:
         UNSEEN: decision.unseen,
         UNTRIED: decision.untried,
         NEVER_ORDERED: decision.never_ordered,
+        ONE_PRICE: decision.one_price,
     }
     return flags | {text: rows for text, rows in some.items() if rows is not None}
 

@@ -28,9 +28,10 @@ from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import NOT_SAVED, NonNegative
 from lostsales.types import Floats
 
-# Columns of a decision and fields of an expectation that are quantities, and those that are money.
-QUANTITIES = frozenset({"order", "runner_up_order", "last_demand", "expected_demand", "expected_lost"})
-MONEY = frozenset({"value", "penalty", "advantage"})
+# Further columns of a decision, and fields of an expectation, that are quantities, and those that are money.
+QUANTITIES = frozenset({"last_demand", "expected_demand", "expected_lost", "price_units"})
+MONEY = frozenset({"price_margin", "expected_profit"})
+VALUES = ("value", "penalty", "advantage")  # fields that are money
 EXPECTED_QUANTITIES, EXPECTED_MONEY = ("demand", "sales", "lost", "leftover"), ("profit", "value")
 DIGITS = 10  # to which quantities of the shop are rounded
 
@@ -150,7 +151,7 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
             runner_up_price=second.price,
             runner_up_order=second.order,
             more=more,
-            **{name: getattr(found, name) * money for name in MONEY},
+            **{name: getattr(found, name) * money for name in VALUES},
         )
         if self.grid is None:
             return found

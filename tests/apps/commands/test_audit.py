@@ -42,7 +42,7 @@ def test_the_cap_is_obeyed(log_path: Path) -> None:
 @pytest.mark.parametrize("width", [80, 120])
 def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "width", width)
-    lines = run("audit", log_path).splitlines()
+    lines = run("audit", log_path, "--full").splitlines()
     text = "\n".join(lines)
     assert max(map(len, lines)) <= width
     for said in (
@@ -56,10 +56,22 @@ def test_audit_says_everything_that_a_planner_asks(log_path: Path, width: int, m
     assert "[/]" not in text
 
 
+def test_the_short_answer_begins_with_the_verdict_and_fits_a_screen(
+    log_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "width", 160)
+    lines = run("audit", log_path).splitlines()
+    found = audit(read_log(log_path))
+    assert lines[0] == found.verdict.sentence
+    assert " ".join(lines[1:]).startswith(found.stockout_loss.sentence[:100])
+    assert len(lines) <= 18
+    assert "C-FQI" not in "\n".join(lines)
+
+
 def test_a_rejected_assumption_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(screen, "width", 150)
     found = audit(log_of_flags("5xx6x7"))
-    print_audit("a log", replace(found, stock_test=StockTest(4.0, 6e-5, 99), run_ends_fall_at=(2,)))
+    print_audit("a log", replace(found, stock_test=StockTest(4.0, 6e-5, 99), run_ends_fall_at=(2,)), full=True)
     text = capsys.readouterr().out
     assert "rejected: demand is higher where stock is higher (p = 6e-05)" in text
     assert "rejected: the probability of ending falls after 2 periods" in text

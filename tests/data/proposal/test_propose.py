@@ -120,11 +120,16 @@ def test_a_share_in_per_cent_is_not_taken_for_one() -> None:
     assert "in_stock_share" not in {*found.columns, *found.columns.values()}
 
 
-def test_a_stock_counted_at_the_end_of_the_period_is_named() -> None:
-    table = rows()
-    table["stock"] += table["order"] - table["sales"]
-    found = propose(table.rename(columns={"place": "store"}))
-    assert any("'stock' is the stock at the end of a period (174 of 174 rows)" in each for each in found.left)
+@pytest.mark.parametrize("name", ["stock", "Closing stock"])
+def test_a_stock_counted_at_the_end_of_the_period_is_read_as_such(name: str) -> None:
+    opening = rows().rename(columns={"place": "store"})
+    table = opening.assign(stock=opening["stock"] + opening["order"] - opening["sales"]).rename(columns={"stock": name})
+    found = propose(table)
+    assert found.problem.columns.closing_stock == name
+    assert found.is_readable
+    log, usual = read_log(table, found.problem), read_log(opening, propose(opening).problem)
+    np.testing.assert_allclose(np.asarray(log.stock), np.asarray(usual.stock))
+    np.testing.assert_allclose(log.available, usual.available)
 
 
 def test_orders_that_come_later_are_named() -> None:

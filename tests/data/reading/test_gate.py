@@ -297,14 +297,21 @@ def test_a_feature_may_be_called_y() -> None:
     assert log.features[:, 0].tolist() == [1, 2, 3]
 
 
-def test_sales_alone_are_read_only_where_that_is_asked_for() -> None:
-    with pytest.raises(LogError, match="missing column 'price', 'stockout'"):
+def test_prices_may_be_missing_only_where_that_is_asked_for() -> None:
+    with pytest.raises(LogError, match="missing column 'price'"):
         read_log(OURS)
-    log = read_log(OURS, sales_only=True)
+    assert read_log(OURS, sales_only=True).price.tolist() == [1, 1, 1]
+
+
+def test_without_stock_and_stockouts_sales_are_demand_with_a_warning() -> None:
+    log = read_log(OURS.assign(price=2.0))
     assert not log.censored.any()
-    assert log.price.tolist() == [1, 1, 1]
+    assert "sales are taken as demand" in log.notes.warnings[0]
+    assert not read_log(OURS.assign(price=2.0, stockout=False)).notes.warnings
+    with pytest.raises(LostSalesError, match="inspect, audit, impute, demand and forecast can use it"):
+        log.decisions("fit")
 
 
 def test_stock_without_orders_is_still_incomplete() -> None:
-    with pytest.raises(LogError, match="missing column 'price', 'order'"):
+    with pytest.raises(LogError, match="missing column 'order'"):
         read_log(THEIRS.assign(stock=9.0))

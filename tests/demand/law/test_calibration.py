@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
-from lostsales.demand.law.calibration import Calibration, calibrate
+from lostsales.demand.law.calibration import Calibration, calibrate, seasonal_departures
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
@@ -114,3 +115,23 @@ def test_fitted_models_of_the_presets_are_calibrated() -> None:
     for name in ("paper", "steady", "nonlinear"):
         fits = [fit_demand(small_log(name, 12, seed)).calibration.fits for seed in range(400, 420)]
         assert np.mean(fits) >= 0.9
+
+
+@pytest.mark.parametrize("weekend", [1.0, 1.5])
+def test_a_missed_weekend_is_named(weekend: float) -> None:
+    """Transforms of Poisson demand under its mean over the week, three products of 200 days."""
+    days = np.tile(np.datetime64("2026-01-05") + np.arange(200), 3)
+    rng = np.random.default_rng(9)
+    factor = np.where(np.tile(np.arange(200) % 7 >= 5, 3), weekend, 1.0)
+    demand = rng.poisson(12 * factor)
+    mean = 12 * factor.mean()
+    pit = poisson.cdf(demand - 1, mean) + rng.random(len(demand)) * poisson.pmf(demand, mean)
+    found = seasonal_departures(pit, days)
+    if weekend == 1.0:
+        assert found == ()
+    else:
+        assert len(found) == 1
+        assert "weekday" in found[0]
+        assert "above" in found[0]
+        assert "Saturday" in found[0] or "Sunday" in found[0]
+    assert seasonal_departures(pit, np.tile(np.arange(200), 3)) == ()

@@ -10,6 +10,7 @@ from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
+from lostsales.types import Floats
 
 PRICES, ORDERS, CAPACITY, MOST = (1.0, 2.0), (0.0, 1.0, 3.0), 3, 3
 NOISE = {-1.0: 0.3, 0.0: 0.4, 1.0: 0.3}
@@ -61,21 +62,32 @@ Hidden = tuple[Belief, int]  # belief over the last demand, stock
 
 
 class Exact:
-    """Value iteration written out: depth 0 on (demand, stock), depth 1 on (belief, stock), n = 1."""
+    """Value iteration written out: depth 0 on (demand, stock), depths 1 to n on (belief, stock)."""
 
-    def __init__(self, arrival: str) -> None:
-        self.arrival = arrival
+    def __init__(self, arrival: str, n: int) -> None:
+        self.arrival, self.n = arrival, n
         self.known: dict[Known, float] = dict.fromkeys(product(range(MOST + 1), range(CAPACITY + 1)), 0.0)
-        self.hidden: dict[Hidden, float] = {}
-        for _ in range(ITERATIONS):
+        self.hidden: list[dict[Hidden, float]] = [{} for _ in range(n)]  # by depth less 1
+        # Beliefs are found one period after the other: as often again until all that can be reached have their value.
+        for _ in range(ITERATIONS + n):
             known = {state: self.best(_point(state[0]), state[1], 0) for state in self.known}
-            hidden = {state: self.best(state[0], state[1], 1) for state in self.hidden}
-            self.known, self.hidden = known, hidden | {s: 0.0 for s in self.hidden if s not in hidden}
+            hidden = [
+                {state: self.best(*state, depth) for state in list(values)}
+                for depth, values in enumerate(self.hidden, start=1)
+            ]
+            new = [dict.fromkeys(found, 0.0) | now for found, now in zip(self.hidden, hidden, strict=True)]
+            self.known, self.hidden = known, new
 
     def best(self, belief: Belief, stock: int, depth: int) -> float:
-        """V: the best action, at depth 1 among those that surely end the run."""
-        actions = [a for a in product(PRICES, ORDERS) if depth == 0 or self.ends_run(belief, stock, a)]
+        """V: the best action, at depth n among those that surely end the run."""
+        actions = [a for a in product(PRICES, ORDERS) if depth < self.n or self.ends_run(belief, stock, a)]
         return max(self.q(belief, stock, action, depth) for action in actions)
+
+    def after_stockout(self, belief: Belief, price: float, have: float) -> Belief:
+        """Belief over a demand that exceeded what was available."""
+        chances = self.predicted(belief, price)
+        above = np.array([chances.get(each, 0.0) * (each > have) for each in range(MOST + 1)])
+        return tuple(above / above.sum())
 
     def available(self, stock: int, order: float) -> int:
         """Units that can be sold."""
@@ -95,11 +107,11 @@ class Exact:
         return sum(p for d, p in chances.items() if d > self.available(stock, action[1])) < 1e-12
 
     def q(self, belief: Belief, stock: int, action: tuple[float, float], depth: int) -> float:
-        """Equation (bellman-compact), at depth 1 (bellman-compact2)."""
+        """Equation 9, at depth n Equation 10."""
         price, order = action
         chances = self.predicted(belief, price)
         have = self.available(stock, order)
-        total, above = 0.0, [0.0] * (MOST + 1)
+        total, censored, left_hidden = 0.0, 0.0, 0
         for demand, chance in chances.items():
             sales = min(have, demand)
             profit = price * sales - LOST * (demand - sales) - ORDER * order - HOLDING * (have - sales)
@@ -108,11 +120,10 @@ class Exact:
             if demand <= have:
                 total += chance * DISCOUNT * self.known[(demand, int(left))]
             else:
-                above[demand] = chance
-                left_hidden = int(left)
-        if depth == 0 and sum(above) > 0:
-            state = tuple(np.array(above) / sum(above)), left_hidden
-            total += sum(above) * DISCOUNT * self.hidden.setdefault(state, 0.0)
+                censored, left_hidden = censored + chance, int(left)
+        if depth < self.n and censored > 0:
+            state = self.after_stockout(belief, price, have), left_hidden
+            total += censored * DISCOUNT * self.hidden[depth].setdefault(state, 0.0)
         return total
 
 
@@ -120,34 +131,31 @@ def _point(demand: float) -> Belief:
     return tuple(float(each == demand) for each in range(MOST + 1))
 
 
-def _errors(learned: CfqiResult, exact: Exact, depth: int, least: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Learned less exact Q on the cells of a depth with enough rows; at depth 1 on the actions that end the run."""
+def _errors(learned: CfqiResult, exact: Exact, depth: int, least: int) -> Floats:
+    """Learned less exact Q on the cells of a depth with enough rows; at depth n on the actions that end the run."""
     part, actions = learned.parts[depth], learned.policy.grid.pairs
     cells, counts = np.unique(np.column_stack([part.block, part.action]), axis=0, return_counts=True)
     cells = cells[counts >= least]
     found = learned.fitted.q[depth].values(cells[:, :-2], actions)
     errors = []
     for row, cell in enumerate(cells):
-        demand, stock, action = cell[0], int(cell[1]), (cell[-2], cell[-1])
-        belief = _point(demand)
-        if depth == 1:
-            past_stock, past_price, past_order = cell[2:5]
-            have = exact.available(int(past_stock), past_order)
-            hidden = exact.predicted(belief, past_price)
-            above = np.array([hidden.get(each, 0.0) * (each > have) for each in range(MOST + 1)])
-            belief = tuple(above / above.sum())
-            if not exact.ends_run(belief, stock, action):
-                continue
+        belief, stock, action = _point(cell[0]), int(cell[1]), (cell[-2], cell[-1])
+        # The history has the newest closed period first: stock, price and order of each since the anchor.
+        for past_stock, past_price, past_order in cell[2:-2].reshape(depth, 3)[::-1]:
+            belief = exact.after_stockout(belief, past_price, exact.available(int(past_stock), past_order))
+        if depth == exact.n and not exact.ends_run(belief, stock, action):
+            continue
         column = int(np.flatnonzero((actions == action).all(axis=1))[0])
         errors.append(found[row, column] - exact.q(belief, stock, action, depth))
     return np.array(errors)
 
 
-def test_every_q_converges_to_the_exact_solution() -> None:
-    log, _ = simulate(tiny("before"), episodes=700, seed=3)
+def _check(arrival: str, episodes: int, n: int, cells: tuple[tuple[int, int], ...]) -> None:
+    """Errors of every depth, on cells of `least` rows or more; there must be so many of them."""
+    log, _ = simulate(tiny(arrival), episodes=episodes, seed=3)
     settings = CFQI(
         iterations=ITERATIONS,
-        max_depth=1,
+        max_depth=n,
         deeper="left-out",
         support="all",
         eps=0.02,
@@ -155,11 +163,19 @@ def test_every_q_converges_to_the_exact_solution() -> None:
         tail="to_max",
         demand_max=MOST,
     )
-    learned, exact = learn(log, settings), Exact("before")
-    assert len(learned.fitted.q) == 2
-    for depth, least, cells in ((0, 150, 40), (1, 10, 10)):
+    learned, exact = learn(log, settings), Exact(arrival, n)
+    assert len(learned.fitted.q) == n + 1
+    for depth, (least, wanted) in enumerate(cells):
         errors = _errors(learned, exact, depth, least)
-        assert len(errors) >= cells
+        assert len(errors) >= wanted
         # Targets have a standard deviation of about 1.3, so a cell of n rows is off by about 1.3 / sqrt(n).
-        assert np.abs(errors).max() < 4 * 1.3 / np.sqrt(least)
-        assert abs(errors.mean()) < 0.1
+        assert np.abs(errors).max() < 4 * 1.3 / np.sqrt(least), depth
+        assert abs(errors.mean()) < 0.1, depth
+
+
+def test_every_q_converges_to_the_exact_solution() -> None:
+    _check("before", 700, 1, ((150, 40), (10, 10)))
+
+
+def test_three_q_of_120_000_rows_are_those_of_the_exact_solution() -> None:
+    _check("before", 3_000, 2, ((600, 40), (60, 60), (10, 60)))

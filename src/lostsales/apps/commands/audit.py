@@ -8,13 +8,23 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_facts, print_table, progress, screen, sentence, show
+from lostsales.apps.console import (
+    print_facts,
+    print_notes,
+    print_table,
+    print_verdict,
+    progress,
+    screen,
+    sentence,
+    show,
+)
 
 if TYPE_CHECKING:
     from lostsales.demand.audit.audit import Audit
     from lostsales.demand.audit.behaviour import BehaviourAudit
 
 BAR = 30
+SHOWN_ADVICE = 3  # without --full
 MOST_BARS = 10
 COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yellow", "not": "red", "skipped": "dim"}
 
@@ -26,6 +36,9 @@ def audit(
         int | None,
         typer.Option(min=0, max=options.MOST, help="Maximum depth to learn (K); by default the paper's rule."),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Add runs of stock-outs, identification, assumptions and tests.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Report what can be learned from a log: stock-out runs, censored demand, assumptions, what to collect next.
@@ -34,16 +47,37 @@ def audit(
     """
     from lostsales.demand.audit.audit import audit as run_audit
 
-    sales = log.read("audit")
+    sales = log.read("audit", sales_only=True)
     with progress("auditing") as report:
         found = run_audit(sales, cap=cap, progress=report)
-    show(as_json, found.as_json, lambda: print_audit(str(log), found))
+    show(as_json, found.as_json, lambda: print_audit(str(log), found, full=full))
 
 
-def print_audit(name: str, audit: "Audit") -> None:
-    """Rows, runs, depth, identification, assumptions and advice; the last line says whether C-FQI can learn from it."""
+def print_audit(name: str, audit: "Audit", *, full: bool = False) -> None:
+    """The verdict, what stock-outs cost, and the facts behind both; `full` adds what analysts ask."""
+    print_verdict(audit.verdict.level, audit.verdict.sentence)
     screen.print(Text(audit.stockout_loss.sentence, style="bold"))
     screen.print()
+    if full:
+        _print_full(name, audit)
+        return
+    print_facts(
+        name,
+        [
+            ("rows", f"{audit.periods:,} in {audit.series:,} series"),
+            ("stock-outs", f"{audit.censored_share:.1%} of rows: demand is censored"),
+            ("hidden demand", audit.imputation),
+            ("balance equation", audit.follows),
+            ("how prices were set", audit.behaviour.sentence),
+            *(("WARNING", warning) for warning in audit.notes.warnings),
+        ],
+    )
+    screen.print(Text("To collect next", style="bold"))
+    print_notes(audit.collect_next[:SHOWN_ADVICE])
+    screen.print("--full adds runs of stock-outs, identification by situation, assumptions and tests.", style="dim")
+
+
+def _print_full(name: str, audit: "Audit") -> None:
     left_out = "; ".join(f"{rows:,} {reason}" for reason, rows in audit.left_out.items()) or "none"
     print_facts(
         name,

@@ -44,7 +44,7 @@ def demand(
     from lostsales.demand.law.price_slopes import price_slopes
     from lostsales.demand.law.selection import fit_demand
 
-    table = log.read("demand")
+    table = log.read("demand", sales_only=True)
     with progress("comparing models, fitting resampled series") as report:
         comparing, resampling = stages(report, (3, 1))
         model = fit_demand(table, seed=seed, progress=comparing)

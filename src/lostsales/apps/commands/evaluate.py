@@ -51,7 +51,7 @@ def evaluate(
     from lostsales.policy.file_format import load
 
     decides = load(policy)
-    only = checked_estimators(estimator)
+    checked_estimators(estimator)
     sales = log.read_decisions("evaluate", (policy,))
     check_policy(decides, sales, horizon, start_stock)
     threads = workers or usual_workers()
@@ -62,7 +62,7 @@ def evaluate(
         evaluation = evaluate_on(
             decides,
             prepared,
-            estimators=only,
+            estimators=estimator or None,
             horizon=horizon,
             start_stock=start_stock,
             seed=seed,

@@ -159,7 +159,7 @@ def fleet_recommend(
         Path | None,
         typer.Option(help="Completed rows of the products: a file, a folder or a pattern. Not needed on day one."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the recommendations (.parquet or .csv).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the recommendations (.parquet, .csv or .xlsx).")] = None,
     version: options.VersionName = None,
     workers: options.Processes = 2,
     as_json: options.Json = False,

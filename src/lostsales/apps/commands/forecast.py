@@ -19,7 +19,7 @@ MOST_ROWS = 20
 @reads_log
 def forecast(
     log: LogInput,
-    out: Annotated[Path, typer.Option(help="Where to write the forecast (.parquet or .csv).")],
+    out: Annotated[Path, typer.Option(help="Where to write the forecast (.parquet, .csv or .xlsx).")],
     horizon: Annotated[int, typer.Option(min=1, max=1_000, help="Horizon in periods.")],
     levels: Annotated[str, typer.Option(help="Quantiles in per cent, with commas between.")] = "10,50,90",
     season: Annotated[
@@ -32,7 +32,9 @@ def forecast(
     ] = None,
     future: Annotated[
         Path | None,
-        typer.Option(help="Prices and features of coming periods (.csv or .parquet): series, period, price, features."),
+        typer.Option(
+            help="Prices and features of coming periods (.csv, .parquet or .xlsx): series, period, price, features."
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,

@@ -20,7 +20,7 @@ FAR = 0.05  # relative difference that is explained
 @reads_log
 def impute(
     log: LogInput,
-    out: Annotated[Path, typer.Option(help="Where to write the imputed log (.parquet or .csv).")],
+    out: Annotated[Path, typer.Option(help="Where to write the imputed log (.parquet, .csv or .xlsx).")],
     estimator: Annotated[str, typer.Option(help="beran, marginal, cox or aft.")] = "beran",
     demand_max: Annotated[
         float | None, typer.Option(help="Largest possible demand; by default the largest sales.")
@@ -52,7 +52,7 @@ def impute(
 
     check_table(out, log.files)
     chosen_estimator, chosen_tail = check_choice(estimator, tail)
-    table = log.read("impute", others=(out,))
+    table = log.read("impute", others=(out,), sales_only=True)
     with progress("imputing") as report:
         imputing, losing = stages(report, (len(table) / IMPUTED_AS_LONG, 1))
         filled = run_impute(

@@ -16,5 +16,5 @@ def inspect(
     """
     from lostsales.data.describe import describe
 
-    facts = describe(log.read("inspect"))
+    facts = describe(log.read("inspect", sales_only=True))
     show(as_json, facts.as_json, lambda: print_facts(str(log), facts.as_lines()))

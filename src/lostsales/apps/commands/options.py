@@ -17,7 +17,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Log = Annotated[
     str,
     typer.Argument(
-        help="A sales log (CSV or Parquet): a file, a folder of files, or a pattern such as 'sales-*.csv'. With "
+        help="A sales log (CSV, Parquet or Excel): a file, a folder of files, or a pattern such as 'sales-*.csv'. With "
         "--query a database: postgresql://user@host/name, sqlite:///file.db or duckdb:///file.duckdb."
     ),
 ]

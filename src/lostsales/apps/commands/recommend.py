@@ -20,16 +20,22 @@ MOST_ROWS = 50
 
 def recommend(
     policy: PolicyFile,
+    recent: Annotated[
+        str | None,
+        typer.Option("--log", "--recent", help="Completed rows of each series: the log, or its last weeks."),
+    ] = None,
     today: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="One open row per series: series, period, features, stock. Rows of later periods give their features."
+            help="One open row per series: series, period, features, stock; rows of later periods give their features. "
+            "By default the period after the log, with the stock that it leaves and features as usual."
         ),
-    ],
-    recent: Annotated[str | None, typer.Option(help="Completed rows of each series. Not needed on day one.")] = None,
+    ] = None,
     out: Annotated[
         str | None,
-        typer.Option(help="Write the recommendations: .parquet or .csv, or a database as for LOG, in one transaction."),
+        typer.Option(
+            help="Write the recommendations as .parquet, .csv or .xlsx, or a database as for LOG, in one transaction."
+        ),
     ] = None,
     today_query: Annotated[
         str | None, typer.Option(metavar="SQL", help="The open rows, where --today is a database.")
@@ -45,20 +51,23 @@ def recommend(
 ) -> None:
     """Recommend today's price and order of every series.
 
-    Example: `lostsales recommend policy --recent recent.csv --today today.csv`
+    Example: `lostsales recommend policy --log recent.csv --out orders.xlsx`
     """
     from lostsales.data.databases.address import DatabaseAddress, is_address
     from lostsales.data.reading.table import files_of
     from lostsales.data.writing import check_table
+    from lostsales.errors import LostSalesError
     from lostsales.policy.file_format import load
     from lostsales.policy.recommendation import recommendation
 
-    open_rows = rows_source(today, today_query)
+    if today is None and recent is None:
+        raise LostSalesError("give --log, the completed rows, or --today, the rows to decide for")
+    open_rows = None if today is None else rows_source(today, today_query)
     closed_rows = None if recent is None else rows_source(recent, recent_query)
     database = DatabaseAddress.of(out) if out is not None and is_address(out) else None
     file = Path(out) if out is not None and database is None else None
     if file is not None:
-        read = [*files_of(open_rows), *(() if closed_rows is None else files_of(closed_rows))]
+        read = [path for rows in (open_rows, closed_rows) if rows is not None for path in files_of(rows)]
         check_table(file, (policy, *read))
     found = recommendation(load(policy), closed_rows, open_rows)
     if file is not None:
@@ -88,9 +97,15 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
 
     shown = {  # next to price and order, if the policy gives them
         "expected_demand": rounded,
+        "demand_level": percentages,
+        "season_factor": percentages,
+        "price_units": rounded,
+        "price_margin": rounded,
         "stockout_chance": percentages,
+        "stockout_before_delivery": percentages,
         "periods_of_cover": tenths,
         "expected_lost": rounded,
+        "expected_profit": rounded,
         "value": rounded,
         "advantage": rounded,
         "depth": exact,

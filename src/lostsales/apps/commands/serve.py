@@ -55,7 +55,7 @@ def serve(
             f"serve needs more packages: pip install 'lostsales[serve]' ({error.name} is missing)"
         ) from None
     settings = _settings(host, port, keys, decisions, behind_tls)
-    service = _start(policy, log, today, problem, settings)
+    service = start_service(policy, log, today, problem, settings)
 
     desk = service.desk
     facts = {"version": desk.version.version, "products": len(desk.morning), "keys": settings.keys is not None}
@@ -112,9 +112,10 @@ def _settings(
     return settings
 
 
-def _start(
+def start_service(
     policy: Path, log: Path | None, today: Path | None, problem: Path | None, settings: "ServiceSettings"
 ) -> "Service":
+    """Service of a policy and the files next to it or named; keys are read before any work."""
     from lostsales.apps.service.desk import ShopFiles
     from lostsales.apps.service.keys import KeyRing
     from lostsales.apps.service.service import Service

@@ -143,6 +143,6 @@ def _import_ray() -> Any:
         import ray
     except ImportError:
         raise SettingError(
-            "--ray needs Ray: pip install 'lostsales[ray]'; without it --workers does the same"
+            "--ray needs Ray: pip install 'lostsales[fleet]'; without it --workers does the same"
         ) from None
     return ray

@@ -99,7 +99,7 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         run_lengths=_run_lengths(found.audit.run_lengths),
         depths=_depths(found.observed_at_depth, found.censored_at_depth),
         response_figure=found.response and draw_response(found.response, HALF),
-        fit_figure=found.model and draw_fit(found.model.calibration.shares, HALF),
+        fit_figure=found.model and draw_fit(found.model.shares, HALF),
         markets=["the usual" if not each.market else each.market for each in found.maps.maps],
         any_outside=any(panel.outside.any() for each in found.maps.maps for panel in each.panels),
         panels_by_market=[_panels(each, found) for each in found.maps.maps],

@@ -9,6 +9,7 @@ import numpy as np
 
 from lostsales.apps.service import models
 from lostsales.apps.service.desk import Desk, ExplainedDecision, ProductToday, changed
+from lostsales.data.pipelines import arrival_texts
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.open_period import coming_features, coming_periods
 from lostsales.policy.expected import Expected
@@ -16,6 +17,7 @@ from lostsales.policy.forecast import NO_LAW, forecast_demand
 from lostsales.policy.view import Action
 from lostsales.types import Array
 
+OUTLOOK = tuple(name for name in models.OutlookJson.model_fields if name != "expected_arrivals")
 EXPECTED = ("demand", "sales", "lost", "leftover", "stockout_chance", "profit", "value")
 
 
@@ -30,7 +32,7 @@ def situation_of(desk: Desk, asked: models.About) -> ProductToday:
 def explain_answer(desk: Desk, situation: ProductToday) -> models.ExplainAnswer:
     """Explain a recommended price and order."""
     found = desk.explain(situation)
-    decision, view = found.decision, situation.view
+    decision, view, reasons = found.decision, situation.view, found.reasons
     return models.ExplainAnswer(
         version=desk.version.version,
         series=situation.name,
@@ -50,7 +52,14 @@ def explain_answer(desk: Desk, situation: ProductToday) -> models.ExplainAnswer:
         value=figure(decision.value[0]),
         penalty=figure(decision.penalty[0]),
         safe_action=bool(decision.safe[0]),
-        reason=found.reason,
+        reason=reasons.get("price_reason", ""),
+        order_reason=reasons.get("order_reason", ""),
+        outlook=models.OutlookJson(
+            **{name: figure(decision.more[name][0]) for name in OUTLOOK if name in decision.more},
+            expected_arrivals=""
+            if view.pipeline is None
+            else str(arrival_texts(desk.policy.problem, view.pipeline)[0]),
+        ),
         flags=list(found.flags),
     )
 

@@ -119,7 +119,7 @@ async def forecast(asked: models.ForecastRequest, service: Here, _: Reader) -> m
 @router.get("/policies")
 async def policies(service: Here, _: Reader) -> models.PoliciesAnswer:
     """Versions of the policy, with the results of `lostsales evaluate`."""
-    found: models.PoliciesAnswer = await service.run(lambda: _policies(service))
+    found: models.PoliciesAnswer = await service.run(lambda: policies_answer(service))
     return found
 
 
@@ -165,7 +165,8 @@ async def decisions(
     return models.DecisionsAnswer(decisions=rows, next=rows[-1].seq if len(rows) == limit else None)
 
 
-def _policies(service: Service) -> models.PoliciesAnswer:
+def policies_answer(service: Service) -> models.PoliciesAnswer:
+    """Versions of the policy with their evaluations, the active one marked."""
     active = service.desk.version.version
     versions = [
         models.VersionJson(

@@ -188,10 +188,9 @@ class ExplainedDecision(NamedTuple):
     flags: tuple[str, ...]
 
     @property
-    def reason(self) -> str:
-        """Reason of the price in words; empty if the policy gives none."""
-        texts = self.decision.reasons().get("price_reason")
-        return "" if texts is None else str(texts[0])
+    def reasons(self) -> dict[str, str]:
+        """Reasons in words by column."""
+        return {name: str(texts[0]) for name, texts in self.decision.reasons().items()}
 
 
 def changed(situation: ProductToday, stock: float | None) -> ProductToday:

@@ -133,6 +133,20 @@ class RunnerUpJson(BaseModel):
     )
 
 
+class OutlookJson(BaseModel):
+    """Demand, effect of the price and deliveries; null where the policy does not say."""
+
+    expected_demand: float | None = None
+    demand_level: float | None = Field(None, description="Level of demand now, relative to the usual one.")
+    season_factor: float | None = Field(None, description="Factor of the season today.")
+    price_units: float | None = Field(None, description="Expected demand less that at the usual price.")
+    price_margin: float | None = Field(None, description="Expected margin less that at the usual price.")
+    next_delivery: float | None = Field(None, description="Periods until the next delivery.")
+    stockout_before_delivery: float | None = Field(None, description="Chance of a stock-out before it.")
+    periods_of_cover: float | None = Field(None, description="Periods that stock and orders last, today's with them.")
+    expected_arrivals: str = Field("", description="Orders on the way, by their arrival.")
+
+
 class ExplainAnswer(_Answer):
     """Explanation of a price and order."""
 
@@ -145,6 +159,8 @@ class ExplainAnswer(_Answer):
     penalty: float | None
     safe_action: bool
     reason: str = Field(description="Reason of the price; empty if the policy gives none.")
+    order_reason: str = Field(description="Reason of the order; empty if the policy gives none.")
+    outlook: OutlookJson
     flags: list[str]
 
 

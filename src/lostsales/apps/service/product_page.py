@@ -1,6 +1,7 @@
 """Page of one product: its content and figures."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
     at = desk.morning.place[name]
     trace = None if desk.recent is None else product_trace(desk.policy_of(name), desk.recent, name)
     recommended = why.recommended
-    choice = product_range(desk.policy_of(name), desk.recent, situation.view, recommended.price, recommended.order)
+    choice = offered(desk, situation, recommended.price, recommended.order)
     instead = None if recommended.expected is None else what_if_answer(desk, asked)
     decided = store.decisions(series=name, limit=DECISIONS)
     return {
@@ -69,6 +70,14 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
         "sliders": None if instead is None else _sliders(instead, choice, desk.policy.problem.capacity),
         "decisions": decided,
     }
+
+
+def offered(desk: Desk, situation: ProductToday, price: float, order: float) -> ProductRange:
+    """Prices and orders of the sliders: candidates within the prices that the product was sold at, and a given pair."""
+    found = product_range(desk.policy_of(situation.name), desk.recent, situation.view, price, order)
+    low, high = sold_at(desk, situation.name)
+    ends = [low, high] if len(found.prices) > 1 and np.isfinite(high) else []
+    return replace(found, prices=np.unique(np.r_[np.clip(found.prices, low, high), ends, price]))
 
 
 def _response(desk: Desk, situation: ProductToday, choice: ProductRange, price: float) -> Markup | None:

@@ -6,6 +6,7 @@ from typing import Any
 from lostsales.data.column_names import fit
 from lostsales.data.problem import Columns
 from lostsales.data.proposal.facts import TableFacts
+from lostsales.data.proposal.keys import year_and_part
 from lostsales.data.proposal.profile import Column
 from lostsales.data.proposal.roles import WORDS
 from lostsales.data.settings import to_toml
@@ -13,7 +14,6 @@ from lostsales.data.settings import to_toml
 _DEFAULTS = {
     role: str(each.default) for role, each in Columns.model_fields.items() if role != "series" and each.default
 }
-_WEEKS = 53  # of a year
 
 
 WIDTH = 110  # characters of a line
@@ -97,11 +97,6 @@ def _write_series(found: TableFacts, out: TomlText) -> None:
             "no column names a series: if the table is one product in one place, add a column with the same value in "
             "every row"
         )
-    if keys.repeated:
-        out.todo(
-            f"{keys.repeated:,} of {found.sample.rows:,} rows have the series and period of another row: if they are "
-            "transactions, sum them to one row per series and period first; else a further column is part of the series"
-        )
 
 
 def _write_period(found: TableFacts, out: TomlText) -> None:
@@ -115,9 +110,16 @@ def _write_period(found: TableFacts, out: TomlText) -> None:
     gaps = f"{keys.clock.holes:,} gaps, each starts" if keys.clock.holes > 1 else "1 gap, which starts"
     holes = f", {gaps} a new series" if keys.clock.holes else ""
     out.key("period", keys.period.name, f"{keys.clock.step or 'whole numbers'}{holes}{also}")
-    years = [name for name in columns if fit(name, "year") >= 0.9]
-    if keys.repeated and years and keys.period.kind == "number" and (keys.period.highest or 0) <= _WEEKS:
-        out.todo(f"the period is in two columns, {years[0]!r} and {keys.period.name!r}: combine them into one date")
+    if (pair := year_and_part(found.profile)) is not None and keys.repeated:
+        both = " and ".join(map(repr, pair.names))
+        out.todo(
+            f"the period is in two columns, {both}: `lostsales aggregate TABLE --by {pair.by}` makes one date of them"
+        )
+    elif keys.repeated or found.is_transactions:
+        out.todo(
+            "several rows belong to one product and day: if they are single sales, `lostsales aggregate TABLE --by "
+            "day` sums them and adds days without a sale; otherwise a further column is part of the series"
+        )
 
 
 def _write_sales_and_price(found: TableFacts, out: TomlText) -> None:
@@ -142,7 +144,9 @@ def _write_stock(found: TableFacts, out: TomlText) -> None:
     stock, closing = found.column("stock"), found.column("closing")
     order, received = found.column("order"), found.column("received")
     both = stock is not None and (order or received) is not None
-    if stock is not None:
+    if stock is not None and found.roles.counted_at_close:
+        out.key("closing_stock", stock.name, f"CHECK: stock when the period ends: {stock.range}")
+    elif stock is not None:
         _write_quantity(found, out, "stock", stock, active=both)
     if order is not None:
         _write_quantity(found, out, "order", order, active=both)
@@ -163,8 +167,7 @@ def _write_stock(found: TableFacts, out: TomlText) -> None:
             "moves the stock, order = next stock - stock + sales"
         )
     elif (ordered := order or received) is not None:
-        before = f"; it is {closing.name!r} of the row before" if closing is not None else ""
-        out.todo(f"{ordered.name!r} looks like orders, but no column like stock at the opening{before}")
+        out.todo(f"{ordered.name!r} looks like orders, but no column like stock")
 
 
 def _write_quantity(
@@ -198,8 +201,8 @@ def _write_stockouts(found: TableFacts, out: TomlText) -> None:
         out.comment("No column says when it ran out: every row that sold out is treated as a stock-out.")
     else:
         out.todo(
-            "nothing says when it was out of stock: name a column of stock-outs (stockout, in_stock, in_stock_share, "
-            "out_of_stock) or columns of stock and orders; else low demand and hidden demand look the same"
+            "nothing says when a product was out of stock, so sales are taken as demand: inspect, audit, demand and "
+            "forecast work; to fit prices and orders the table needs stock and orders"
         )
 
 

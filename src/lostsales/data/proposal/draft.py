@@ -79,8 +79,6 @@ def write_actions(found: TableFacts, out: TomlText) -> None:
 
 def _balance(facts: StockFacts) -> str:
     text = f"The next stock is stock + order - sales in {facts.opening:,} of {facts.pairs:,} rows"
-    if facts.closing > facts.opening:
-        text += f", the stock at the end of the period in {facts.closing:,}"
     if facts.lead and facts.late > 0.5 * facts.pairs:
         text += f", with orders that come {facts.lead} periods later in {facts.late:,}"
     return text
@@ -91,12 +89,7 @@ def _todo_of_balance(found: TableFacts, facts: StockFacts, out: TomlText) -> Non
     enough, pairs = FOLLOWS * facts.pairs, f"of {facts.pairs:,} rows"
     if facts.opening >= enough or facts.has_capacity:
         return
-    if facts.closing >= enough:
-        out.todo(
-            f"{found.roles.column['stock']!r} is the stock at the end of a period ({facts.closing:,} {pairs}): the log "
-            "needs it at the opening, which is that of the row before"
-        )
-    elif facts.lead and facts.late >= enough:
+    if facts.lead and facts.late >= enough:
         out.todo(
             f"orders come {facts.lead} periods later than for the next one ({facts.late:,} {pairs}): set it under "
             f"[supply], lead_time = {facts.lead + 1}"
@@ -111,6 +104,8 @@ def _todo_of_balance(found: TableFacts, facts: StockFacts, out: TomlText) -> Non
         )
 
 
+# Of the purchase price, for capital, space and spoilage: a third a year.
+HOLDING = {"daily": 0.1, "weekly": 0.7, "every two weeks": 1.4, "monthly": 3}  # per cent
 PAGE = "docs/problem.md"
 LEAST_DAYS = 28  # four weeks: below, a weekday feature is not proposed
 COST_WORDS = {
@@ -185,19 +180,21 @@ def _weekdays_matter(found: TableFacts) -> bool:
 
 def _write_costs(found: TableFacts, out: TomlText) -> None:
     out.table("costs", "of a unit, in the currency of the price: a number, or the name of a column in quotes")
-    missing = []
     for role, meaning in COST_WORDS.items():
         column = found.column(f"{role}_cost")
         if column is not None:
             out.key(role, column.name, f"CHECK: {meaning}; from {column.lowest:g} to {column.highest:g}")
+        elif role == "lost":
+            out.key(role, 0, f"CHECK: {meaning}")
+        elif role == "holding":
+            share = f"{HOLDING.get(found.keys.clock.step, 1):g} % of order"
+            out.key(role, share, f"CHECK: {meaning}; a guess, a third of the purchase price a year")
         else:
-            out.key(role, 0 if role == "lost" else 1, f"FILL IN: {meaning}", active=False)
-            missing.append(role)
-    if missing:
-        out.todo(
-            f"[costs] {', '.join(missing)}: no column shows them; they are needed to learn and to evaluate, not to "
-            "inspect, audit or impute"
-        )
+            out.key(role, 1, f'FILL IN: {meaning}; or a small table by product: table = "costs.csv"', active=False)
+            out.todo(
+                "[costs] order: no column shows what a unit costs; it is needed to fit and to evaluate, not to "
+                "inspect, audit or impute"
+            )
 
 
 def _write_clock(found: TableFacts, out: TomlText) -> None:

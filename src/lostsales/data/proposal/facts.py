@@ -8,8 +8,10 @@ import numpy as np
 
 from lostsales.data.ledger import FOLLOWS, LONGEST_LEAD, Ledger
 from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
+from lostsales.data.proposal.leaks import copies, leaks
 from lostsales.data.proposal.profile import Column, Profile, Sample, profile
 from lostsales.data.proposal.roles import Others, Roles, find_others, find_roles
+from lostsales.data.reading.closing_stock import opening_stock
 from lostsales.data.reading.columns import LARGEST_WHOLE
 from lostsales.data.reading.evening_orders import OrderMoment, moment_of
 from lostsales.types import Bools, Floats, exceeds
@@ -17,6 +19,7 @@ from lostsales.types import Bools, Floats, exceeds
 _TRIED_ROWS = 5_000  # rows on which combinations of columns are tried
 _MOST_TRIED = 10  # columns, in 720 combinations: bounds time
 _LEAST_PAIRS = 5  # rows with a next one, below which a balance may hold by chance
+_MOST_DAYS = 0.9  # of the rows, above which rows with times of day are not transactions: hourly rows are not
 _LEAST_MOVING = 0.2  # share of the rows in which a stock changes
 
 
@@ -130,6 +133,18 @@ class TableFacts:
         return None if name is None else self.profile.columns[name]
 
     @cached_property
+    def is_transactions(self) -> bool:
+        """True if rows have times of day, and most products several rows on one day."""
+        period = self.keys.period
+        if period is None or period.kind != "date" or not self.keys.series:
+            return False
+        moment = period_sql(period)
+        day = f"date_trunc('day', {moment})"
+        one_day = f"({series_sql(self.profile, self.keys.series)}, {day})"
+        ((timed, days),) = self.sample.query(f"SELECT count_if({day} <> {moment}), count(DISTINCT {one_day}) FROM log")
+        return bool(timed) and days < _MOST_DAYS * self.sample.rows
+
+    @cached_property
     def order_multiple(self) -> int | None:
         """Greatest common divisor of all orders."""
         column = self.column("order") or self.column("received")
@@ -151,18 +166,34 @@ def look(source: Sample) -> TableFacts:
         keys = find_keys(sample, found)
     roles = find_roles(found, keys.columns)
     numbers, has_next = _numbers(sample, found, keys)
+    _open_by_closing(roles, numbers, has_next)
     stock = _stock(roles, numbers, has_next)
     by_balance = False
     if stock is None or stock.opening < FOLLOWS * stock.pairs:
         by_balance = _by_balance(found, roles, numbers, has_next)
         stock = _stock(roles, numbers, has_next) if by_balance else stock
     _only_number_left(found, keys, roles)
-    _stockout_by_sales(sample, found, keys, roles, stock)
-    _closing_by_balance(roles, numbers)
+    if not roles.counted_at_close:
+        _stockout_by_sales(sample, found, keys, roles, stock)
+        _closing_by_balance(roles, numbers)
     taken = {*keys.columns, *roles.column.values(), *roles.mismatches}
-    others = find_others(sample, found, keys, taken, roles.outcomes, roles.column.get("sales", ""))
+    others = _without_leaks(
+        find_others(sample, found, keys, taken, roles.outcomes, roles.column.get("sales", "")), roles, numbers, has_next
+    )
     moment = _moment(roles, numbers, has_next, stock)
     return TableFacts(sample, found, keys, roles, by_balance, stock, others, moment)
+
+
+def _without_leaks(others: Others, roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> Others:
+    """The columns without features that copy the price or hold what is not known before the decision."""
+    named = [feature.name for feature, _ in others.features if feature.kind == "numeric"]
+    usual = {name: values for name, values in numbers.items() if not (np.abs(values) > LARGEST_WHOLE).any()}
+    columns = {name: usual[name] for name in named if name in usual}
+    sales, price = (usual.get(roles.column.get(role, "")) for role in ("sales", "price"))
+    reasons = leaks(columns, sales, has_next)
+    reasons |= copies({name: each for name, each in columns.items() if name not in reasons}, price, has_next)
+    kept = [(feature, why) for feature, why in others.features if feature.name not in reasons]
+    return Others(kept, others.attributes, [*others.left_out, *reasons.items()])
 
 
 def _numbers(sample: Sample, found: Profile, keys: Keys) -> tuple[dict[str, Floats], Bools]:
@@ -183,6 +214,25 @@ def _numbers(sample: Sample, found: Profile, keys: Keys) -> tuple[dict[str, Floa
     return filled, has_next if keys.period is not None else np.zeros(len(series), dtype=bool)
 
 
+def _open_by_closing(roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> None:
+    """Open periods with the stock that the row before closed with, where no stock at the opening is there."""
+    named = roles.column
+    arrived = named.get("received", named.get("order"))
+    if "sales" not in named or arrived is None or arrived not in numbers:
+        return
+    facts = _stock(roles, numbers, has_next)
+    if facts is not None and facts.closing < max(FOLLOWS * facts.pairs, facts.opening + 1):
+        return
+    closing = named.pop("closing", None) if facts is None else named["stock"]
+    if closing is None:
+        return
+    moved = numbers[named["adjustment"]] if "adjustment" in named else np.zeros(len(has_next))
+    previous = np.where(np.r_[False, has_next[:-1]], np.arange(len(has_next)) - 1, -1)
+    numbers[closing] = opening_stock(numbers[closing], numbers[arrived], numbers[named["sales"]], moved, previous)
+    named["stock"] = closing
+    roles.counted_at_close = True
+
+
 def _stock(roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> StockFacts | None:
     named = roles.column
     arrived = named.get("received", named.get("order"))
@@ -197,6 +247,8 @@ def _moment(roles: Roles, numbers: dict[str, Floats], has_next: Bools, stock: St
     """Moment at which orders were decided, over rows that left something of all that they can have had."""
     named = roles.column
     if stock is None or named.get("order") not in numbers:
+        return None
+    if stock.arrival == "before" and stock.opening >= FOLLOWS * stock.pairs:  # orders of a row are sold in that row
         return None
     on_hand, order, sales = (numbers[named[role]] for role in ("stock", "order", "sales"))
     available = on_hand + order if stock.arrival == "before" else on_hand

@@ -10,7 +10,7 @@ import numpy as np
 from lostsales.data.calendar.clock import DAY, Clock
 from lostsales.data.calendar.openings import ClockRows, find_openings
 from lostsales.data.calendar.periods import closing_lines, closings
-from lostsales.data.column_names import fit
+from lostsales.data.column_names import fit, words
 from lostsales.data.proposal.profile import Column, Profile, Sample
 from lostsales.types import Array
 
@@ -62,6 +62,10 @@ def _texts(column: Any) -> Array:
 
 SURE = 0.9  # fit of a whole name
 STEPS = {1: "daily", 7: "weekly", 14: "every two weeks"}
+PARTS = {
+    "month": {"month", "monat", "mois", "mes", "mese", "maand"},
+    "week": {"week", "woche", "kw", "semaine", "semana", "settimana"},
+}
 _GENERIC = ("id", "key")
 _MOST_TRIED = 3  # columns per role that are tried as part of a key
 
@@ -97,6 +101,41 @@ def find_keys(sample: Sample, found: Profile) -> Keys:
     return Keys(period, tuple(each.name for each in periods[1:3]), series, repeated, int(n_series), clock)
 
 
+class YearAndPart(NamedTuple):
+    """A period in two columns: the year, and the month or week in it."""
+
+    names: tuple[str, str]
+    sql: str
+    by: str  # month or week
+
+
+def year_and_part(found: Profile) -> YearAndPart | None:
+    """The columns of the year and the month or week, if no column is a date."""
+    columns = found.columns.values()
+    if any(each.kind == "date" or each.compact_dates is not None for each in columns):
+        return None
+    whole = [each for each in columns if each.kind == "number" and each.is_whole and each.distinct > 0]
+    years = [each for each in whole if fit(each.name, "year") >= SURE and (each.lowest or 0) >= 1900]
+    for by, most in (("month", 12), ("week", 53)):
+        parts = [
+            each
+            for each in whole
+            if by_words(each.name, by) and (each.lowest or 0) >= 1 and (each.highest or 99) <= most
+        ]
+        if years and parts:
+            year, part = (f"TRY_CAST({each.sql} AS INTEGER)" for each in (years[0], parts[0]))
+            week = f"{year} || '-W' || lpad(CAST({part} AS VARCHAR), 2, '0') || '-1'"
+            monday = f"CAST(try_strptime({week}, '%G-W%V-%u') AS TIMESTAMP)"
+            month = f"CAST(make_date({year}, {part}, 1) AS TIMESTAMP)"
+            return YearAndPart((years[0].name, parts[0].name), month if by == "month" else monday, by)
+    return None
+
+
+def by_words(name: str, by: str) -> bool:
+    """True if a name means the month or the week of a year, in a few languages."""
+    return bool({*words(name)} & PARTS[by])
+
+
 def period_sql(period: Column) -> str:
     """The period as a moment or a number."""
     if period.compact_dates is None:
@@ -122,7 +161,12 @@ def _periods(found: Profile) -> list[Column]:
 
 def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tuple[str, ...], int]:
     """The columns, and the number of rows that they and the period do not distinguish."""
-    usable = [each for each in found.columns.values() if _may_be_key(each, sample.rows) and each is not period]
+    pair = year_and_part(found)
+    usable = [
+        each
+        for each in found.columns.values()
+        if _may_be_key(each, sample.rows) and each is not period and (pair is None or each.name not in pair.names)
+    ]
     best: tuple[tuple[str, ...], int] | None = None
     for names in _attempts(usable, sample.rows):
         if period is None:

@@ -128,7 +128,7 @@ def problem_target(table: Path | DatabaseQuery, out: Path | None, force: bool) -
     target = beside if out is None else out
     if target is None or target.suffix != ".toml":
         raise LostSalesError(f"a problem is written to a file that ends in .toml, but {target} does not")
-    check_output(target, (table,) if isinstance(table, Path) else files_of(table))
+    check_output(target, files_of(table))
     if target.exists() and not force:
         raise LostSalesError(
             f"{target} is there already: --force replaces it, --out writes another file, --out - prints the proposal"

@@ -65,6 +65,7 @@ class Roles:
     column: dict[str, str] = field(default_factory=dict)  # role: column
     others: dict[str, tuple[str, ...]] = field(default_factory=dict)  # role: columns that fit nearly as well
     outcomes: set[str] = field(default_factory=set)  # known only afterwards
+    counted_at_close: bool = False  # the column of the stock holds what is left at the end of a period
     mismatches: dict[str, str] = field(default_factory=dict)  # columns whose content contradicts their name
 
 
@@ -158,7 +159,7 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
                 others.attributes.append((name, f"constant in every series, {column.distinct:,} values"))
         elif name in with_time:
             others.left_out.append((name, "rises with time: its later values are not in the log"))
-        elif keys.period is not None and column.distinct > 7 and _same(sample, found, keys.period.name, name):
+        elif keys.period is not None and _may_name_periods(column) and _same(sample, found, keys.period.name, name):
             others.left_out.append((name, f"another name of {keys.period.name!r}"))
         elif fit(name, "forecast") or abs(correlation.get(name, 0.0)) >= SAME:
             how = f"correlation {correlation[name]:.2f} with sales" if name in correlation else "a forecast"
@@ -168,6 +169,11 @@ def find_others(sample: Sample, found: Profile, keys: Keys, taken: set[str], out
         else:
             others.features.append(_feature(column))
     return others
+
+
+def _may_name_periods(column: Column) -> bool:
+    """True if a column can be another name of the periods; fractions, such as temperatures, are not."""
+    return column.distinct > 7 and (column.kind != "number" or column.is_whole)
 
 
 def _useless(column: Column, rows: int, keys: Keys) -> str:

@@ -27,7 +27,11 @@ def check_stock(
     over = exceeds(sales, available)
     hint = ""
     if problem.arrival == "after" and over.any() and not exceeds(sales[over], (available + arrived)[over]).all():
-        hint = ' (the stock as the period opens; where arrivals are sold in their own period, set arrival = "before")'
+        lead = "leave out supply.lead_time and " if problem.lead_times.longest > 1 else ""
+        hint = (
+            f" (the stock as the period opens; where arrivals are sold in their own period, {lead}set arrival = "
+            '"before")'
+        )
     findings.check(over, f"{names.sales} must not exceed what was available{hint}", sales, among=available)
 
 

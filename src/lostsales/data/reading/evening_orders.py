@@ -14,6 +14,7 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.ledger import Ledger
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.reading.closing_stock import opening_stock
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.log_columns import LogColumns, previous_rows
 from lostsales.data.receipts import receipts_by_stock
@@ -23,6 +24,7 @@ LEAST_DECISIONS = 40  # rows with an order, below which regressions on up to fou
 REGRESSED_ROWS = 20_000  # of more rows an even subset is used: bounds time
 LEAST_SHARE = 0.5  # of what the opening leaves unexplained, explained by the sales of the same period
 LEAST_SPREAD = 0.02  # what the opening must leave unexplained, relative to the spread of orders
+SOLD_AT_ONCE = 0.001  # share of rows that sold more than their stock, beyond which it is no slip
 BACK = 2  # earlier periods that a manager looks at
 STEPS = 15  # of the iterations towards least absolute deviations
 WEEK = 7  # periods of the weekly pattern
@@ -56,6 +58,9 @@ def order_moment(log: SalesLog) -> OrderMoment | None:
     ledger = log.ledger
     if ledger is None or log.problem.order_placed == "close":
         return None
+    sold_at_once = np.count_nonzero(exceeds(ledger.sales, ledger.stock)) > SOLD_AT_ONCE * len(log)
+    if log.problem.arrival == "before" and sold_at_once and not log.notes.balance_broken:
+        return None  # orders of a row are sold in that row, so they were placed before its sales
     return moment_of(
         ledger.stock, ledger.order, ledger.sales, log.has_next, ~exceeds(log.available, log.sales), log.price
     )
@@ -127,7 +132,8 @@ def lay_out(columns: LogColumns, problem: Problem, findings: Findings) -> tuple[
     says it, so that a few recent rows are read as the log was.
     """
     stock, order = columns.rows["stock"], columns.rows["order"]
-    if stock is None or order is None or (problem.order_placed == "open" and not problem.stock_includes_arrivals):
+    is_usual = problem.order_placed == "open" and not problem.stock_includes_arrivals and not columns.at_close
+    if stock is None or order is None or is_usual:
         return columns, problem
     rows, costs = dict(columns.rows), columns.costs
     previous = previous_rows(columns.codes, columns.period)
@@ -135,10 +141,15 @@ def lay_out(columns: LogColumns, problem: Problem, findings: Findings) -> tuple[
         _check(columns, problem, findings, previous)
         rows["order"] = _of_previous(order, previous)
         costs = _shifted(costs, previous)
-    if problem.order_placed == "close" and problem.stock_includes_arrivals is None and problem.arrival == "before":
+    if columns.at_close:
+        arrived, moved = rows["order"] if rows["received"] is None else rows["received"], rows["adjustment"]
+        moved = np.zeros(len(stock)) if moved is None else moved
+        rows["stock"] = opening_stock(stock, arrived, rows["sales"], moved, previous)
+        problem = problem.model_copy(update={"stock_includes_arrivals": None})
+    elif problem.order_placed == "close" and problem.stock_includes_arrivals is None and problem.arrival == "before":
         problem = problem.model_copy(update={"stock_includes_arrivals": _includes(rows, previous)})
     if problem.stock_includes_arrivals:
-        rows["stock"] = stock - (rows["order"] if rows["received"] is None else rows["received"])
+        rows["stock"] = rows["stock"] - (rows["order"] if rows["received"] is None else rows["received"])
     return replace(columns, rows=rows, costs=costs), problem
 
 

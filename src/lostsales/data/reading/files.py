@@ -1,4 +1,4 @@
-"""Tables in files: CSV and Parquet, one or several, opened as one table and read by DuckDB one column at a time."""
+"""Tables in files: CSV, Parquet and workbooks, opened as one table and read by DuckDB one column at a time."""
 
 import csv
 import gzip
@@ -18,6 +18,7 @@ import numpy as np
 from lostsales.data.labels import by_appearance, coded
 from lostsales.data.memory import FEWER, check_memory, memory_limit, size
 from lostsales.data.reading.cells import Cells, Texts, connect, fetched
+from lostsales.data.reading.sheets import DELIMITERS, LABELLED, TOTALS, is_excel, needs_care, read_sheet
 from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
@@ -35,6 +36,7 @@ class FileTable:
     columns: tuple[str, ...]  # all there are
     kinds: dict[str, tuple[str, str]]  # of those that can be read: the expression in SQL and its type
     files: tuple[tuple[Path, int], ...]  # each file and its rows
+    outside: tuple[str, ...] = ()  # what of the files is no part of the table, in words
 
     @cached_property
     def rows(self) -> int:
@@ -132,7 +134,6 @@ def is_decimal(kind: str) -> bool:
 
 
 PARQUET = (".parquet", ".pq")
-DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000  # of a table: bounds time and memory
 MOST_COMPRESSION = 1_032  # times, of the method that gzip uses
 CHUNK = 2**21  # bytes, DuckDB's longest line
@@ -142,6 +143,8 @@ QUOTE_OR_END = re.compile(rb'"|\r\n|\r|\n')
 LINE_ENDS = {b"\r\n": "CR LF", b"\n": "LF", b"\r": "CR"}
 FREE_TEXT, FREE_RATIO = 10**9, 200  # bytes that any compressed file may unpack to, and times its size
 BYTES_A_TEXT = 40  # of a value: as text in DuckDB, and after reading
+USUAL_COLUMNS = 10  # of a table whose header is not known yet
+MOST_DECODED = 2**26  # bytes of a text that are looked at for its encoding, more than a spreadsheet saves
 MOST_HEADER = 2_000_000  # bytes; DuckDB's longest line
 
 Header = tuple[tuple[str, ...], str]  # names, delimiter
@@ -161,7 +164,44 @@ def open_files(paths: tuple[Path, ...], reads: Collection[str] | None = None, *,
     name = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     if is_parquet(paths[0]):
         return _open_parquet(connection, name, paths)
-    return _open_csv(connection, name, paths, reads, keep)
+    try:
+        if not any(is_excel(path) or needs_care(_head(path)) for path in paths):
+            return _open_csv(connection, name, paths, reads, keep)
+    except LostSalesError as error:
+        try:
+            found = _open_sheets(connect(), name, paths, reads)
+        except LostSalesError:
+            raise error from None
+        if not found.outside:  # it is damaged in another way than spreadsheets leave files
+            raise
+        return found
+    return _open_sheets(connection, name, paths, reads)
+
+
+def _open_sheets(
+    connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...], reads: Collection[str] | None
+) -> FileTable:
+    """Files as spreadsheets save them; rows are held as text."""
+    for path in paths:
+        if not is_excel(path):
+            _check_lines(path, USUAL_COLUMNS)
+    sheets = {path: read_sheet(path) for path in paths}
+    names = sheets[paths[0]].names
+    for path, sheet in sheets.items():
+        _check_columns(path, sheet.names)
+        _check_same(paths[0], names, path, sheet.names)
+    kept = [column for column in names if reads is None or column in reads] or list(names[:1])
+    place = {column: f"c{index}" for index, column in enumerate(kept)}
+    texts = {}
+    for column in kept:
+        cells = [row[at] for sheet in sheets.values() for at in (sheet.names.index(column),) for row in sheet.rows]
+        texts[place[column]] = np.array(cells, dtype=object)
+    connection.register("cells", texts)
+    chosen = ", ".join(f"CAST({each} AS VARCHAR) AS {each}" for each in texts)
+    execute(connection, name, f"CREATE TABLE log AS SELECT {chosen} FROM cells")
+    files = tuple((path, len(sheet.rows)) for path, sheet in sheets.items())
+    outside = tuple(dict.fromkeys(each for sheet in sheets.values() for each in sheet.outside))
+    return FileTable(connection, name, names, {column: (place[column], "text") for column in kept}, files, outside)
 
 
 def _open_parquet(connection: duckdb.DuckDBPyConnection, name: str, paths: tuple[Path, ...]) -> FileTable:
@@ -220,6 +260,9 @@ def _open_csv(
     place = {column: f"c{index}" for index, column in enumerate(names)}
     chosen = ", ".join(place[column] for column in kept)
     parts = {path: f"SELECT {chosen} FROM {_csv(path, headers[path], place)}" for path in paths}
+    is_total = _is_total([place[column] for column in kept])
+    if not keep:
+        parts = {path: f"{part} WHERE NOT {is_total}" for path, part in parts.items()}
     if keep:
         execute(connection, name, f"CREATE TABLE log ({', '.join(f'{place[column]} VARCHAR' for column in kept)})")
     files = []
@@ -232,9 +275,25 @@ def _open_csv(
             with suppress(OSError, EOFError, zlib.error):  # a damaged file, as was found before
                 _check_line_ends(path)
             raise
+    outside: tuple[str, ...] = ()
     if not keep:
         execute(connection, name, f"CREATE VIEW log AS {' UNION ALL '.join(parts.values())}")
-    return FileTable(connection, name, names, {column: (place[column], "text") for column in kept}, tuple(files))
+    elif totals := execute(connection, name, f"SELECT rowid FROM log WHERE {is_total}").fetchall():
+        execute(connection, name, f"CREATE OR REPLACE TABLE log AS SELECT * FROM log WHERE NOT {is_total}")
+        outside = (f"{len(totals):,} lines of totals" if len(totals) > 1 else "1 line of totals",)
+        ends = np.cumsum([rows for _, rows in files])
+        lost = np.bincount(np.searchsorted(ends, [row for (row,) in totals], side="right"), minlength=len(files))
+        files = [(path, rows - int(less)) for (path, rows), less in zip(files, lost, strict=True)]
+    kinds = {column: (place[column], "text") for column in kept}
+    return FileTable(connection, name, names, kinds, tuple(files), outside)
+
+
+def _is_total(columns: list[str]) -> str:
+    """Rows that sum up others as SQL, see `sheets.is_total`."""
+    labels = [f"rtrim(lower(trim(coalesce({each}, ''))), ':')" for each in columns[:LABELLED]]
+    words = ", ".join(map(quoted, TOTALS))
+    named = " OR ".join(f"{each} IN ({words}) OR starts_with({each}, 'total ')" for each in labels)
+    return f"(({named}) AND ({' OR '.join(f'{each} IS NULL' for each in columns)}))"
 
 
 def _csv(path: Path, header: Header, place: dict[str, str]) -> str:
@@ -329,6 +388,15 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return next(csv.reader([line], delimiter=delimiter), [])
     finally:
         csv.field_size_limit(before)
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a text file."""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            return file.read(MOST_DECODED)
+    except (OSError, EOFError, zlib.error) as error:
+        raise LostSalesError(f"{path} cannot be read: {error}") from None
 
 
 def _first_line(path: Path) -> bytes:

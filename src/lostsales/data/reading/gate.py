@@ -29,12 +29,12 @@ from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.evening_orders import lay_out, with_first_orders
 from lostsales.data.reading.findings import Findings
-from lostsales.data.reading.log_columns import as_sales_only, read_columns, require_columns, with_calendar
+from lostsales.data.reading.log_columns import lacks_stockouts, named_in, read_columns, require_columns, with_calendar
 from lostsales.data.reading.supply import pipeline_texts
 from lostsales.data.reading.table import Table, open_table, problem_beside
 from lostsales.data.receipts import with_receipts
 from lostsales.errors import LogError
-from lostsales.types import Array, Ints
+from lostsales.types import Array, Ints, exceeds
 
 # Of a column while it is read: as it came, as numbers, and in order.
 BYTES_A_VALUE = 24
@@ -54,8 +54,8 @@ def read_log(
     Parameters
     ----------
     source : path or table
-        A CSV or Parquet file, a folder or a pattern (`sales-*.csv`) or a list of such files, or a pandas, polars or
-        Arrow table, lazy or not: one row a series and period. With `query`, the address of a database
+        A CSV, Parquet or Excel file, a folder or a pattern (`sales-*.csv`) or a list of such files, or a pandas, polars
+        or Arrow table, lazy or not: one row a series and period. With `query`, the address of a database
         (`postgresql://user@host/name`, `sqlite:///file.db`, `duckdb:///file.duckdb`) or the path of its file.
     problem : Problem or path, optional
         Timing, costs, features and column names, or the TOML file of them; by default the TOML file beside the table
@@ -69,8 +69,8 @@ def read_log(
         SQL whose rows are the table. It runs in a transaction that only reads. Passwords come from the environment or
         the usual files (`PGPASSWORD`, `~/.pgpass`, `PGSERVICE`).
     sales_only : bool
-        A table without stock and orders may lack prices and stock-out flags too: then prices are 1 throughout, and all
-        sales are demand. So it is where the columns have the names of forecasting libraries (`unique_id`, `ds`, `y`).
+        A table may lack prices: then they are 1 throughout. So it is where the columns have the names of forecasting
+        libraries (`unique_id`, `ds`, `y`). Without stock, orders and stock-outs all sales are demand, with a warning.
 
     Returns
     -------
@@ -177,13 +177,13 @@ class _Gate:
         sales_only: bool = False,
     ) -> None:
         self.table = table
-        self.problem, self.may_lack_flags = as_sales_only(problem, table.columns, sales_only)
+        self.problem = named_in(problem, table.columns, sales_only)
         self.findings = Findings(table.name, table.place)
         self.reader = ColumnReader(table, self.findings, problem.format, progress)
         self.rows_first = rows_first
 
     def require_columns(self) -> None:
-        require_columns(self.table, self.problem, self.findings, self.may_lack_flags)
+        require_columns(self.table, self.problem, self.findings)
 
     def pass_through(self) -> SalesLog:
         self.require_columns()
@@ -193,8 +193,10 @@ class _Gate:
         used = sum(column in self.problem.reads for column in self.table.columns)
         what, needed = f"{self.table.name} with {self.table.rows:,} rows", self.table.rows * used * BYTES_A_VALUE
         check_memory(what, needed, memory_limit(), FEWER)
-        self.columns = read_columns(self.reader, self.problem, self.may_lack_flags)
-        self.problem = self.problem.model_copy(update={"features": self.columns.described})
+        self.columns = read_columns(self.reader, self.problem)
+        self.problem = self.problem.model_copy(
+            update={"features": self.columns.described, "costs": self.columns.given_costs}
+        )
         self.columns, self.problem = lay_out(self.columns, self.problem, self.findings)
         self._check_rows()
         if self.rows_first:
@@ -232,6 +234,7 @@ class _Gate:
             period=period.astype(np.int64) if period.dtype.kind == "f" else period,
             **{name: self._in_order(column) for name, column in self.columns.rows.items()},
             costs=costs if costs is None or self.ordering is None else costs.at(self.ordering),
+            source_row=self.ordering,
             **self._of_series(starts),
         )
         return with_first_orders(log, starts)
@@ -281,8 +284,11 @@ class _Gate:
             unused_columns=unused,
             missing_costs=self.columns.missing_costs,
             off_lead_time_rows=int(np.count_nonzero(off_lead_time(log)[0])),
+            received_differs=_received_differs(log),
             missing_periods=missing,
             missing_share=missing_share,
+            outside_table=tuple(getattr(self.table, "outside", ())),
+            sales_are_demand=lacks_stockouts(self.problem.columns, self.table.columns),
         )
         if notes.balance_broken:
             follows_if, share = other_reading(log)
@@ -302,6 +308,15 @@ class _Gate:
 
     def _in_order(self, column: Any) -> Any:
         return column if self.ordering is None or not isinstance(column, np.ndarray) else column[self.ordering]
+
+
+def _received_differs(log: SalesLog) -> float:
+    """Share of rows with an order or a receipt in which they differ, though orders arrive in their own period."""
+    if log.received is None or log.order is None or log.problem.arrival != "before":
+        return 0.0
+    some = (log.order > 0) | (log.received > 0)
+    differs = exceeds(log.order, log.received) | exceeds(log.received, log.order)
+    return float((differs & some).sum() / max(int(some.sum()), 1))
 
 
 def _ordering(codes: Ints, period: Array) -> Ints | None:

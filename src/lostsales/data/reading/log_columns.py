@@ -10,25 +10,25 @@ from lostsales.data.calendar.dates import calendar_values
 from lostsales.data.economics import UnitCosts
 from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
-from lostsales.data.problem import Columns, Problem
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.supply import LotColumns, read_on_order
 from lostsales.data.reading.table import Table
+from lostsales.data.reading.unit_costs import read_costs
 from lostsales.types import Array, Bools, Floats, Ints
 
 
-def as_sales_only(problem: Problem, columns: Collection[str], allowed: bool) -> tuple[Problem, bool]:
-    """The problem as a table names its columns, and whether the table may lack stock-out flags and prices.
+def named_in(problem: Problem, columns: Collection[str], may_lack_price: bool) -> Problem:
+    """The problem as a table names its columns; prices are 1 where it may lack them.
 
-    A table of sales alone may where that is `allowed`, or where its columns have the names of forecasting libraries.
+    So may a table whose columns have the names of forecasting libraries.
     """
     named = problem.named_as_in(columns)
-    names = named.columns
-    sales_only = (allowed or named is not problem) and names.stock not in columns and names.order not in columns
+    may_lack_price |= named is not problem
     named = named.with_share_in(columns)
-    priced = names.price in columns or named.price is not None or named.prices is not None
-    return (named.model_copy(update={"price": 1.0}) if sales_only and not priced else named), sales_only
+    priced = named.columns.price in columns or named.price is not None or named.prices is not None
+    return named.model_copy(update={"price": 1.0}) if may_lack_price and not priced else named
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,22 +41,22 @@ class LogColumns:
     rows: dict[str, Any]  # by field of `SalesLog`: (rows,) or (rows, features), None where the table has none
     costs: UnitCosts | None
     missing_costs: tuple[str, ...]
+    given_costs: Costs  # as rows of such a log have them
     last_sales: Floats | None  # (rows,)
     last_stockout: Bools | None  # (rows,)
     attributes: dict[str, tuple[Ints, Array]]  # by name: codes (rows,) and their texts
     on_order: Floats | None  # (rows, pipeline length)
     lots: LotColumns
     described: tuple[Feature, ...]  # the features, categorical ones with their levels
+    at_close: bool = False  # the stock was counted when the period ended
 
 
-def require_columns(table: Table, problem: Problem, findings: Findings, may_lack_flags: bool) -> None:
+def require_columns(table: Table, problem: Problem, findings: Findings) -> None:
     """Find the columns that a table lacks, and a price that is given twice."""
     names, have = problem.columns, table.columns
-    if missing := [column for column in _wanted(problem, have, may_lack_flags) if column not in have]:
+    if missing := [column for column in _wanted(problem, have) if column not in have]:
         hint = ""
-        if names.stockout in missing:
-            hint = f" (or {names.stock!r} and {names.order!r})"
-        elif names.order in missing and names.received in have:
+        if names.order in missing and names.received in have:
             hint = f" (a ledger without orders: [columns] order = {names.received!r})"
         constant = "; where the price never changes, the problem may say price = 2 instead"
         findings.add(
@@ -70,45 +70,43 @@ def require_columns(table: Table, problem: Problem, findings: Findings, may_lack
         )
 
 
-def _wanted(problem: Problem, have: tuple[str, ...], may_lack_flags: bool) -> list[str]:
+def _wanted(problem: Problem, have: tuple[str, ...]) -> list[str]:
     """The columns that a table with these ones must have."""
     names, costs, supply = problem.columns, problem.costs, problem.supply
     recorded = () if problem.stockouts_by == "stock" and names.stock in have else names.records_of_absence
     wanted = [*names.series_parts, names.period, names.sales]
     if _only_price(problem) is None:
         wanted.append(names.price)
-    if names.stock in have or names.order in have:
-        wanted += [names.stock, *([names.order] if _only_order(problem) is None else [])]
-    elif not (recorded or may_lack_flags):
-        wanted.append(names.stockout)
+    if (stock := names.stock_in(have)) is not None or names.order in have:
+        wanted += [stock or names.stock, *([names.order] if _only_order(problem) is None else [])]
     wanted += [*recorded, *([problem.open_time] if recorded and isinstance(problem.open_time, str) else [])]
     wanted += [*problem.feature_columns, *problem.attributes]
-    either = costs.lost, costs.order, costs.holding, supply.multiple, supply.minimum
+    either = *costs.columns, supply.multiple, supply.minimum
     return list(dict.fromkeys([*wanted, *(each for each in either if isinstance(each, str))]))
 
 
-def read_columns(reader: ColumnReader, problem: Problem, may_lack_flags: bool) -> LogColumns:
+def read_columns(reader: ColumnReader, problem: Problem) -> LogColumns:
     """Read every column; what is wrong with a value goes to the findings of the reader."""
     names, open_time = problem.columns, problem.open_time
     codes, texts = reader.findings.series_of = reader.series(names.series_parts)
     period = reader.findings.period_of = reader.period(names.period)
-    stocked = names.stock in reader.table.columns
+    stock = names.stock_in(reader.table.columns)
     described, features = _features(reader, problem.features)
     rows = {
         "features": features,
         "price": _decided(reader, names.price, _only_price(problem)),
         "sales": reader.number(names.sales),
-        "stock": reader.number(names.stock) if stocked else None,
+        "stock": None if stock is None else reader.number(stock),
         "order": _decided(reader, names.order, _only_order(problem), gaps=_may_lack_order(problem, codes, period))
-        if stocked
+        if stock is not None
         else None,
-        "stockout": _stockout(reader, names, may_lack_flags),
+        "stockout": _stockout(reader, names),
         "received": reader.optional(names.received),
         "adjustment": reader.optional(names.adjustment, negative=True),
         "out_of_stock": _out_of_stock(reader, names),
         "open_time": reader.number(open_time) if isinstance(open_time, str) else None,
     }
-    costs, missing_costs = _costs(reader, problem)
+    costs, missing_costs, given_costs = read_costs(reader, problem)
     return LogColumns(
         codes=codes,
         texts=texts,
@@ -116,12 +114,14 @@ def read_columns(reader: ColumnReader, problem: Problem, may_lack_flags: bool) -
         rows=rows,
         costs=costs,
         missing_costs=missing_costs,
+        given_costs=given_costs,
         last_sales=reader.optional(names.last_sales, gaps=True),
         last_stockout=reader.flag(names.last_stockout, gaps=True),
         attributes={name: reader.labels(name) for name in problem.attributes},
         on_order=read_on_order(reader, problem),
         lots=LotColumns.read(reader, problem.supply),
         described=described,
+        at_close=stock is not None and stock != names.stock,
     )
 
 
@@ -164,12 +164,16 @@ def previous_rows(codes: Ints, period: Array) -> Ints:
     return previous
 
 
-def _stockout(reader: ColumnReader, names: Columns, may_lack_flags: bool) -> Bools | None:
+def _stockout(reader: ColumnReader, names: Columns) -> Bools | None:
     """The flag; without one a table of sales alone has no stock-outs."""
-    recorded = names.stockout in reader.table.columns or names.records_of_absence
-    if may_lack_flags and not recorded:
+    if lacks_stockouts(names, reader.table.columns):
         return np.zeros(reader.table.rows, dtype=bool)
     return reader.flag(names.stockout)
+
+
+def lacks_stockouts(names: Columns, have: Collection[str]) -> bool:
+    """True if neither stock nor a record says when a product was out of stock."""
+    return not ({names.order, names.stockout} & {*have} or names.stock_in(have) or names.records_of_absence)
 
 
 def _out_of_stock(reader: ColumnReader, names: Columns) -> Floats | None:
@@ -194,25 +198,6 @@ def _features(reader: ColumnReader, features: tuple[Feature, ...]) -> tuple[tupl
         else:
             described[index], matrix[:, index] = reader.levels(feature)
     return tuple(described), matrix
-
-
-def _costs(reader: ColumnReader, problem: Problem) -> tuple[UnitCosts | None, tuple[str, ...]]:
-    """The unit costs, or None and the names of those that are neither given nor in the table."""
-    names, given = problem.columns, problem.costs
-    found: dict[str, Floats | float] = {}
-    missing = []
-    for role, cost, column in (
-        ("lost", given.lost, names.lost_cost),
-        ("order", given.order, names.order_cost),
-        ("holding", given.holding, names.holding_cost),
-    ):
-        if isinstance(cost, float):
-            found[role] = cost
-        elif isinstance(cost, str) or column in reader.table.columns:
-            found[role] = reader.number(cost or column)
-        else:
-            missing.append(role)
-    return None if missing else UnitCosts(**found, fixed_order=given.fixed_order), tuple(missing)
 
 
 def with_calendar(log: SalesLog) -> SalesLog:

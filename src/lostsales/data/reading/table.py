@@ -1,4 +1,4 @@
-"""Tables from anywhere (CSV, Parquet, pandas, polars, Arrow), by column, and the files that a source names."""
+"""Tables from anywhere (CSV, Parquet, Excel, pandas, polars, Arrow), by column, and the files that a source names."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import by_appearance
 from lostsales.data.reading.cells import Cells
 from lostsales.data.reading.files import PARQUET, is_parquet, open_files
+from lostsales.data.reading.sheets import EXCEL, is_excel
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
 
@@ -33,7 +34,9 @@ def files_of(source: str | Path | DatabaseQuery | Iterable[str | Path]) -> tuple
     else:
         found = _files_of(Path(source))
     if len({_kind(path) for path in found}) > 1:
-        raise LostSalesError(f"the files of a log must be all CSV or all Parquet, but {source} has both")
+        raise LostSalesError(
+            f"the files of a log must be of one kind (CSV, Parquet or workbooks), but {source} has several"
+        )
     return found
 
 
@@ -55,7 +58,7 @@ def _files_of(path: Path) -> tuple[Path, ...]:
         if path.is_dir():
             found = sorted(each for each in path.iterdir() if _is_table(each) and each.suffix.lower() != ".txt")
             if not found:
-                raise LostSalesError(f"the folder {path} must have a .csv or .parquet file, but it has none")
+                raise LostSalesError(f"the folder {path} must have a .csv, .parquet or .xlsx file, but it has none")
             return tuple(found)
         if path.is_file():
             _kind(path)
@@ -72,18 +75,23 @@ def _files_of(path: Path) -> tuple[Path, ...]:
 
 def _is_table(path: Path) -> bool:
     name = path.name.lower()
-    return name.endswith(CSV + PARQUET) and not name.endswith(DROPPED) and not name.startswith(".") and path.is_file()
+    return (
+        name.endswith(CSV + PARQUET + EXCEL)
+        and not name.endswith(DROPPED)
+        and not name.startswith(".")
+        and path.is_file()
+    )
 
 
 def _kind(path: Path) -> str:
     name = path.name.lower()
-    if not name.endswith(CSV + PARQUET):
-        raise LostSalesError(f"{_printable(path)} must end in .csv or .parquet")
+    if not name.endswith(CSV + PARQUET + EXCEL):
+        raise LostSalesError(f"{_printable(path)} must end in .csv, .parquet or .xlsx")
     try:
         path.name.encode()
     except UnicodeEncodeError:
         raise LostSalesError(f"the name of a file must be UTF-8, but {_printable(path)} is not; rename it") from None
-    return "parquet" if is_parquet(path) else "csv"
+    return "parquet" if is_parquet(path) else "workbook" if is_excel(path) else "csv"
 
 
 def _printable(path: Path) -> str:
@@ -192,7 +200,7 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
         frame, columns = collected(native, reads) if isinstance(native, nw.LazyFrame) else (native, native.columns)
         return FrameTable(frame, tuple(columns))
     except TypeError:
-        wanted = "a path (CSV, Parquet) or a pandas, polars or Arrow table"
+        wanted = "a path (CSV, Parquet, Excel) or a pandas, polars or Arrow table"
         raise LostSalesError(f"a log is read from {wanted}, but a {type(source).__name__} came") from None
     except nw.exceptions.DuplicateError as error:
         raise LostSalesError(f"the columns of a table must have different names: {error}") from None

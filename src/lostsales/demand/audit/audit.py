@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from lostsales import plots
 from lostsales.data.balance import BALANCES, nets_orders, off_balance
 from lostsales.data.demand_bounds import demand_bounds
-from lostsales.data.log import LogNotes, SalesLog
+from lostsales.data.log import COSTS, LogNotes, SalesLog
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour
 from lostsales.demand.audit.identifiability import (
@@ -39,6 +40,14 @@ class RunEnd:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """Use that can be made of a log, in one sentence."""
+
+    level: Literal["good", "care", "stop"]
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Audit:
     """The facts behind `lostsales audit`, see `audit`.
 
@@ -51,6 +60,7 @@ class Audit:
 
     """
 
+    verdict: Verdict  # whether prices and orders can be learned
     periods: int
     series: int
     censored_share: float
@@ -77,6 +87,20 @@ class Audit:
     memory: DemandMemory
     behaviour: BehaviourAudit  # how prices and orders were set
     row_kinds: dict[str, int]  # rows by their information about demand, see `data.demand_bounds.ROW_KINDS`
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """One row for each situation: rows, stock-outs, and whether its censored demand is identified."""
+        import narwhals as nw
+
+        rows = [asdict(each) for each in self.verdicts]
+        return nw.from_dict({name: [row[name] for row in rows] for name in rows[0]}, backend=backend).to_native()
+
+    def plot(self) -> Any:
+        """Picture of the runs of stock-outs by their length."""
+        return plots.draw_bars(self.run_lengths, "Runs of stock-outs", "periods in a row")
+
+    def _repr_html_(self) -> str:
+        return plots.html(f"{self.stockout_loss.sentence} {self.conclusion}", self.plot)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -131,6 +155,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
     behaviour = audit_behaviour(log)
     lengths = run_lengths(log, runs)
     return Audit(
+        verdict=_verdict(log, runs, behaviour),
         periods=len(log),
         series=len(log.names),
         censored_share=float(1 - runs.observed.is_observed.mean()),
@@ -258,6 +283,26 @@ def _advice_on_stock(
     others = [what for what, each in weak.items() if each.verdict == "not" and not what.startswith(("after", "before"))]
     if others:
         yield f"periods with ample stock at {', '.join(others)}"
+
+
+def _verdict(log: SalesLog, runs: Runs, behaviour: BehaviourAudit) -> Verdict:
+    if log.demand_only:
+        use = "demand, its response to prices and forecasts can"
+        return Verdict("stop", f"Orders cannot be learned from this table, as it has no stock and no orders; {use}.")
+    if not runs.observed.any_observed:
+        return Verdict(
+            "stop", "Nothing can be learned from this table: every row is a stock-out, so no demand is known."
+        )
+    if log.notes.balance_broken:
+        return Verdict("stop", f"Not ready to decide from: {log.notes.balance_finding}.")
+    if behaviour.is_hidden:
+        return Verdict("care", f"Prove decisions in a pilot first: {behaviour.sentence}.")
+    if log.costs is None:
+        keys = ", ".join(log.notes.missing_costs or COSTS)
+        return Verdict("care", f"The records are fit to decide from once costs are known: set [costs] {keys}.")
+    if len(np.unique(log.price)) == 1:
+        return Verdict("care", "Orders can be learned from this table, prices cannot: the price never varied.")
+    return Verdict("good", "Prices and orders can be learned from this table.")
 
 
 def _conclusion(log: SalesLog, runs: Runs, behaviour: BehaviourAudit) -> str:

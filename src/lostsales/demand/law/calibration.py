@@ -1,12 +1,14 @@
 """Calibration of a law of demand: a randomised probability integral transform that allows for censoring."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.calendar.clock import DAY, WEEK_DAYS, weekday_of
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.evidence_sample import segment_starts
-from lostsales.types import Floats
+from lostsales.types import Array, Floats, Ints
 
 LEVEL = 1e-3  # significance level of each test
 FAR = 0.06  # a distance from uniform that matters
@@ -14,6 +16,13 @@ LINKED = 0.15  # a correlation between rows that matters
 MEMORY = 6  # periods
 PERSISTENT = 0.1  # a correlation with the mean of the last periods that matters
 BINS = 10  # of the histogram of the transform
+SEASONAL = 0.06  # a departure of the mean transform of a weekday or month from that of all that matters
+LEAST_TIMES = 4  # periods of a weekday or month, for it to be compared
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +37,7 @@ class Calibration:
     correlation_p_value: float
     memory: float  # correlation of a row's transform with the mean of the rows before it, up to six
     memory_p_value: float
+    seasons: tuple[str, ...] = ()  # departures by weekday and by month that are beyond chance and matter
 
     @property
     def fits(self) -> bool:
@@ -47,11 +57,14 @@ class Calibration:
         return ""
 
 
-def calibrate(evidence: Evidence, probabilities: tuple[Floats, Floats], seed: int = 0) -> Calibration:
+def calibrate(
+    evidence: Evidence, probabilities: tuple[Floats, Floats], seed: int = 0, period: Array | None = None
+) -> Calibration:
     """Transform every row: an observed demand to a random point of its jump, a stock-out to one above what was there.
 
     Under the true law each is uniform given the rows before it, censored or not. As the law depends on the last
-    demand, a persistent change that it misses shows over several periods rather than from one to the next.
+    demand, a persistent change that it misses shows over several periods rather than from one to the next. With the
+    `period` (rows,) of each row, where these are dates, weekdays and months are tested too.
     """
     from scipy.stats import kstest
 
@@ -63,8 +76,48 @@ def calibrate(evidence: Evidence, probabilities: tuple[Floats, Floats], seed: in
     links = (_link(evidence, pit, periods) for periods in (1, MEMORY))
     (correlation, p_value), (memory, memory_p_value) = links
     return Calibration(
-        pit, shares, float(test.statistic), float(test.pvalue), correlation, p_value, memory, memory_p_value
+        pit,
+        shares,
+        float(test.statistic),
+        float(test.pvalue),
+        correlation,
+        p_value,
+        memory,
+        memory_p_value,
+        () if period is None else seasonal_departures(shown, period[evidence.is_informative]),
     )
+
+
+def seasonal_departures(pit: Floats, period: Array) -> tuple[str, ...]:
+    """Sentences on weekdays and months whose transforms differ from those of the others; none without dates.
+
+    Rows of a period share its shocks, so that the mean of a period counts as one observation.
+    """
+    if period.dtype.kind != "M" or not len(period):
+        return ()
+    days, at = np.unique(period, return_inverse=True)
+    mean = np.bincount(at, pit) / np.bincount(at)
+    found = []
+    if len(days) > WEEK_DAYS and int(np.diff(days.astype("datetime64[us]").astype(np.int64)).min()) == DAY:
+        found.append(_largest_departure(mean, weekday_of(days), "weekday", WEEKDAYS))
+    found.append(_largest_departure(mean, days.astype("datetime64[M]").astype(np.int64) % len(MONTHS), "month", MONTHS))
+    return tuple(filter(None, found))
+
+
+def _largest_departure(mean: Floats, place: Ints, what: str, names: Sequence[str]) -> str:
+    """Sentence on the class that differs most, empty if the means of classes are equal (analysis of variance)."""
+    from scipy.stats import f_oneway
+
+    kept = [each for each in np.unique(place).tolist() if np.count_nonzero(place == each) >= LEAST_TIMES]
+    parts = [mean[place == each] for each in kept]
+    if len(parts) < 2 or np.ptp(mean) == 0 or float(f_oneway(*parts).pvalue) > LEVEL:
+        return ""
+    away = np.array([part.mean() for part in parts]) - mean.mean()
+    most = int(np.abs(away).argmax())
+    if abs(away[most]) < SEASONAL:
+        return ""
+    side = "above" if away[most] > 0 else "below"
+    return f"its residuals differ by {what}, most of all {names[kept[most]]}, when demand is {side} its expectation"
 
 
 def _link(evidence: Evidence, pit: Floats, periods: int) -> tuple[float, float]:

@@ -126,6 +126,7 @@ class DemandModel:
             found.append("the instruments hardly move the last demand: its effect is estimated without them")
         if not self.calibration.fits:
             found.append(f"the demand model does not fit: {self.calibration.reason}")
+        found += [f"the demand model misses a season: {each}" for each in self.calibration.seasons]
         return tuple(found)
 
 

@@ -133,7 +133,7 @@ def fit_demand(
         evidence=evidence,
         sample=sample,
         candidates=scores(trials),
-        calibration=calibrate(scored, trials[chosen].probabilities),
+        calibration=calibrate(scored, trials[chosen].probabilities, period=log.period[scored.rows]),
         held_out=by,
         prices=np.unique(log.price),
         one_price=len(log.problem.prices or ()) == 1,

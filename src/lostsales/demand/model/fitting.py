@@ -6,12 +6,10 @@ import numpy as np
 
 from lostsales.demand.model.columns import ResponseColumns, response_columns
 from lostsales.demand.model.panel import Panel
-from lostsales.demand.model.response import HALF_LIFE, LEAST_RATIO, Response, first_level, fit_response
+from lostsales.demand.model.response import HALF_LIFE, Response, first_level, fit_response
 from lostsales.demand.model.season import seasonal_index
-from lostsales.demand.model.spread import USUAL, Spread, likeliest_spread
+from lostsales.demand.model.spread import USUAL, Spread, spread_around
 from lostsales.types import Bools, Floats
-
-MOST_SCORED = 10_000  # rows on which the spread is chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +36,8 @@ def fit_panel(panel: Panel, seed: int) -> FittedPanel:
     history = np.ascontiguousarray(columns.values[:, :known])
     usable = ~columns.is_far[:, :known]
     level = first_level(panel.demand, panel.exposure, 0.5 ** (1.0 / HALF_LIFE))
-    spread = _spread_around(panel, level * panel.exposure, Spread(*USUAL, panel.integer), seed)
+    seen, first = panel.exposure > 0, Spread(*USUAL, panel.integer)
+    spread = spread_around(level * panel.exposure, panel.demand, panel.censored, seen, first, seed)
     response, season, spread = _fit_once(panel, history, usable, spread, None, seed)
     if columns.names or panel.censored.any():
         response, season, spread = _fit_once(panel, history, usable, spread, response, seed)
@@ -59,15 +58,5 @@ def _fit_once(
     learned = exposure * usable
     response = fit_response(panel.demand, learned, panel.censored, history, panel.group, spread, start=start)
     mean = response.level * exposure * np.exp(response.log_factor(history))
-    # A level that holds the demand itself is too close to it: the spread would come out too small.
-    others = mean - response.leverage / (1.0 - np.minimum(response.leverage, 0.5)) * (response.filled - mean)
-    return response, season, _spread_around(panel, np.maximum(others, LEAST_RATIO * mean), spread, seed)
-
-
-def _spread_around(panel: Panel, mean: Floats, first: Spread, seed: int) -> Spread:
-    """Maximum likelihood spread of demands and bounds around smoothed means."""
-    rows = np.flatnonzero(panel.exposure > 0)
-    if len(rows) > MOST_SCORED:
-        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_SCORED, replace=False))
-    flat = mean.reshape(-1)[rows], panel.demand.reshape(-1)[rows], panel.censored.reshape(-1)[rows]
-    return likeliest_spread(*flat, panel.integer, first)
+    others = response.means_of_others(mean)
+    return response, season, spread_around(others, panel.demand, panel.censored, panel.exposure > 0, spread, seed)

@@ -43,6 +43,19 @@ class Response:
         """Effects of the columns, (series, columns)."""
         return unscaled(self.effects.by_series, self.scale)
 
+    @property
+    def group_slopes(self) -> Floats:
+        """Effects of the columns in groups, (groups, columns)."""
+        return unscaled(self.effects.by_group, self.scale)
+
+    def means_of_others(self, mean: Floats) -> Floats:
+        """Fitted means (series, periods) without the demand of the period itself.
+
+        A level that holds that demand is too close to it: a spread around it would come out too small.
+        """
+        others = mean - self.leverage / (1.0 - np.minimum(self.leverage, 0.5)) * (self.filled - mean)
+        return np.maximum(others, LEAST_RATIO * mean)
+
     def log_factor(self, columns: Floats) -> Floats:
         """Logarithm of the response at columns (series, periods, columns), (series, periods)."""
         if not columns.shape[2]:

@@ -15,6 +15,7 @@ SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # probabilities of the scored quantil
 # Forecasts and series on which a spread is chosen.
 MOST_SCORED = 4_000
 MOST_SERIES = 1_000
+MOST_ROWS = 10_000  # rows on which a spread is chosen by likelihood
 # Grid of the search: factors of mean and squared mean in the variance beyond Poisson's.
 LINEAR = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)
 QUADRATIC = (1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)
@@ -85,6 +86,15 @@ def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng:
 
     best = min((Spread(*factors, integer) for factors in product(LINEAR, QUADRATIC)), key=loss)
     return min((replace(best, prior=prior) for prior in PRIORS), key=loss)
+
+
+def spread_around(mean: Floats, demand: Floats, censored: Bools, seen: Bools, first: Spread, seed: int = 0) -> Spread:
+    """Maximum likelihood spread of demands and bounds around means, each (series, periods), on a sample of the rows."""
+    rows = np.flatnonzero(seen)
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
+    mean, demand, censored = mean.reshape(-1)[rows], demand.reshape(-1)[rows], censored.reshape(-1)[rows]
+    return likeliest_spread(mean, demand, censored, first.integer, first)
 
 
 def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: bool, otherwise: Spread) -> Spread:

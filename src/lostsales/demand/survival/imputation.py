@@ -1,10 +1,13 @@
 """Imputation: the expected demand of every censored row, and the surrogate profit."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
+from lostsales import plots
 from lostsales.data.demand_bounds import share_demand
+from lostsales.data.describe import frame_of
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out, resample_counts
@@ -50,6 +53,23 @@ class Imputation:
     bandwidths: dict[str, float]  # by depth, in units of demand
     resampled: str  # what the bootstrap drew: "series" or "blocks in time"
     hidden: Bools  # (rows,) demand is censored
+    log: SalesLog = field(repr=False)  # whose rows these are
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Series, period and imputed demand of every row, in the order of the table that was read."""
+        columns = {
+            "sales": self.log.sales,
+            "censored": self.hidden,
+            "expected_demand": self.expected_demand,
+            "expected_lost": self.expected_lost,
+            "standard_error": self.error,
+            "identified": self.identified,
+        }
+        return frame_of(self.log, columns, backend)
+
+    def plot(self, log: SalesLog, name: str | None = None) -> Any:
+        """Picture of a product's sales and expected lost sales in its log; by default of the first product."""
+        return plots.draw_history(log, name, self)
 
 
 def impute(
@@ -181,6 +201,7 @@ def impute(
         bandwidths=bandwidths if estimator == "beran" else {},
         resampled=holdout.by,
         hidden=~observed.is_observed | by_share,
+        log=log,
     )
 
 

@@ -15,6 +15,7 @@ from lostsales.evaluation.estimators.fqe import q_estimate, q_figures
 from lostsales.evaluation.estimators.overlap import agreement, near
 from lostsales.evaluation.estimators.own_error import own_error
 from lostsales.evaluation.estimators.q_evaluation import DepthSpace, FqeSettings, RelativeRows, histories
+from lostsales.evaluation.estimators.shop import shop_estimate
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.baselines.behaviour import Behaviour, situation_of_log
@@ -28,6 +29,8 @@ HISTORY_RIDGE = 10.0  # penalty of the regression on histories
 
 def doubly_robust(task: EvaluationTask, settings: FqeSettings | None = None) -> Estimate:
     """Fitted Q-evaluation plus the weighted mean of its residuals, refused below 20 effective rows."""
+    if task.prepared.realised is not None:
+        return shop_estimate(task, "dr")
     own = settings or FqeSettings(seed=task.seed)
     rho = action_ratios(task)
     ratios = marginal_ratios(task, rho, own)

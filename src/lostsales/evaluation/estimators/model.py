@@ -11,6 +11,7 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain, root_mean_square
 from lostsales.evaluation.concerns import is_doubtful
 from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay_under
+from lostsales.evaluation.estimators.shop import shop_estimate
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
 from lostsales.evaluation.promise.sensitivity import sensitivity, tilted, with_memory
@@ -31,6 +32,8 @@ USUAL = 0.99  # quantile of the distances between neighbours in the log
 def model_based(task: EvaluationTask) -> Estimate:
     """Mean profit of replayed episodes; a grouped jackknife leaves each unit out of the law and of the periods."""
     prepared, laws = task.prepared, task.prepared.laws
+    if prepared.realised is not None:
+        return shop_estimate(task, "model")
     if laws is None:
         nothing = Overlap(JUDGED_ON, 0.0, 0.0, False, "there is no demand model")
         return Estimate("model", nothing, reason=f"no demand model can be fitted: {prepared.refusal}")

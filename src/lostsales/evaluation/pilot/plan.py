@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from lostsales import plots
 from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.json_files import read_json
 from lostsales.data.settings import StrictSettings, checked_json
@@ -175,6 +176,10 @@ class Pilot(StrictSettings):
         span = {"from": self.clock.name(0), "to": self.clock.name(self.periods - 1)}
         shown = {key: getattr(self, key) for key in keys}
         return shown | span | {"needed": [each.model_dump() for each in self.needed], "series": series}
+
+    def plot(self) -> Any:
+        """Picture of the schedule: which series or blocks use the new policy."""
+        return plots.draw_schedule(self.names, self.new, f"Pilot of {self.periods} periods")
 
     def save(self, path: str | Path, schedule: str | Path | None = None) -> None:
         """Write the pilot as JSON with a checksum, and its schedule as a table, by default next to it."""

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,11 +28,12 @@ from lostsales.evaluation.report.next_decisions import NextDecisions, next_decis
 from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
+from lostsales.evaluation.shop_demand import ShopDemand
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.fit import learner_again
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import Policy, SavedPolicy
-from lostsales.types import Ints
+from lostsales.types import Floats, Ints
 
 SIMPLE_RULES = {"base-stock", "capped-base-stock", "constant-order", "newsvendor", "projected-level", "s-S-p"}
 
@@ -56,7 +58,7 @@ class ReportContents:
     audit: Audit
     observed_at_depth: Ints  # (depths,) rows whose demand is observed
     censored_at_depth: Ints  # (depths,) rows whose demand is censored
-    model: DemandModel | None  # None where no demand law can be learned
+    model: "ReportedModel | None"  # None where no demand model can be learned
     response: PriceResponse | None  # likewise
     maps: PolicyMaps
     action_changes: ActionChanges
@@ -151,7 +153,7 @@ def report_contents(
     task = EvaluationTask.of(policy, prepared, horizon, seed)
     cross_fitted, held_out, in_sample_reason = _held_out(policy, log, prepared, seed, refitting)
     evaluation = evaluate_on(cross_fitted, prepared, horizon=horizon, seed=seed, notes=notes, progress=estimating)
-    model = None if prepared.laws is None else prepared.laws.model
+    model = _reported(prepared)
     runs = prepared.runs
     depth, is_observed = runs.depth[task.rows], runs.observed.is_observed[task.rows]
     found = audit(log, seed=seed, progress=auditing)
@@ -163,7 +165,7 @@ def report_contents(
         observed_at_depth=np.bincount(depth[is_observed], minlength=runs.longest + 1),
         censored_at_depth=np.bincount(depth[~is_observed], minlength=runs.longest + 1),
         model=model,
-        response=None if model is None else price_response(prepared.log, model, seed=seed, progress=responding),
+        response=_response(prepared, seed, responding),
         maps=draw_maps(policy, prepared.log, runs),
         action_changes=action_changes(task),
         evaluation=evaluation,
@@ -173,6 +175,42 @@ def report_contents(
         back_test=_back_test(policy, log, windows, seed, testing),
         diagnostics=diagnose(task),
     )
+
+
+class ReportedModel(NamedTuple):
+    """Demand model of a report: its name, and how it fits."""
+
+    name: str
+    shares: Floats  # (10,) of the rows in each tenth of their distribution
+    fits: bool
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, model: DemandModel) -> "ReportedModel":
+        """The demand law of episodes."""
+        return cls(model.law.family.name, model.calibration.shares, model.calibration.fits, tuple(model.warnings))
+
+    @classmethod
+    def of_shop(cls, shop: ShopDemand) -> "ReportedModel":
+        """The demand model of a shop."""
+        shares = np.histogram(shop.probabilities(), bins=10, range=(0.0, 1.0))[0] / len(shop.mean)
+        misfit = shop.misfit()
+        warnings = (f"the demand model does not fit: {misfit}",) if misfit else ()
+        return cls("level, season, prices and features", shares, not misfit, warnings)
+
+
+def _reported(prepared: PreparedLog) -> ReportedModel | None:
+    if prepared.realised is not None:
+        return ReportedModel.of_shop(prepared.realised.shop)
+    return None if prepared.laws is None else ReportedModel.of(prepared.laws.model)
+
+
+def _response(prepared: PreparedLog, seed: int, progress: Progress) -> PriceResponse | None:
+    if prepared.realised is not None:
+        return prepared.realised.shop.response()
+    if prepared.laws is None:
+        return None
+    return price_response(prepared.log, prepared.laws.model, seed=seed, progress=progress)
 
 
 def _held_out(

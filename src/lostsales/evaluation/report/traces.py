@@ -77,9 +77,16 @@ def typical_series(log: SalesLog, hidden: Bools) -> Ints:
 def hidden_demand(prepared: PreparedLog, chosen: Ints, part: DecisionLog) -> tuple[Floats, Floats, Floats]:
     """Mean and 90 % band of every censored demand of some series, given its series; NaN where demand is observed.
 
-    By draws from the demand law. Where none can be learned, Beran's estimate and the band of that mean.
+    By draws from the demand model. Where none can be learned, Beran's estimate and the band of that mean.
     """
     mean, low, high = (np.full(len(part), np.nan) for _ in range(3))
+    if prepared.realised is not None:
+        shop = prepared.realised.shop
+        of_part = np.isin(prepared.log.series, chosen)
+        at = ~shop.observed.is_observed[of_part]
+        drawn = shop.realised(DRAWS, prepared.seed).demand[:, of_part][:, at]
+        mean[at], (low[at], high[at]) = drawn.mean(axis=0), np.quantile(drawn, BAND, axis=0)
+        return mean, low, high
     if prepared.laws is None:
         filled = impute(prepared.log, runs=prepared.runs, seed=prepared.seed)
         of_part = np.isin(prepared.log.series, chosen)

@@ -12,7 +12,7 @@ import numpy as np
 
 from lostsales.data.economics import UnitCosts, carried, sales_profit, units_available
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, Batch, read_instances
 from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of

@@ -14,8 +14,8 @@ import numpy as np
 from lostsales.data.calendar.clock import DAY
 from lostsales.data.economics import UnitCosts, carried, sales_profit
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.calendar_season import CalendarSeason
-from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.model.calendar_season import CalendarSeason
+from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.lab.benchmarks.vn2_data import WEEK, WeeklySales, read_sales
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of

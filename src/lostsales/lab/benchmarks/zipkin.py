@@ -1,4 +1,4 @@
-"""The textbook problem of lost sales with a lead time: 28 cases whose optimal cost is known.
+"""The textbook problem of lost sales with a lead time: 28 cases whose optimal cost is known, and cut observations.
 
 Demand is independent with mean 5, a unit left costs 1 a period, and a lost sale 4 to 39. The planner knows the demand,
 or learns it from logs of uniform orders in which stock-outs hide demand.
@@ -16,7 +16,9 @@ from lostsales.data.parallel import in_parallel
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.selection import fit_demand
-from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
+from lostsales.lab.benchmarks.board import BoardRow, Figures, Part, fingerprint
+from lostsales.lab.benchmarks.cut_observations import PUBLISHED as CUT_PUBLISHED
+from lostsales.lab.benchmarks.cut_observations import CutObservations
 from lostsales.lab.exact.solve import solve
 from lostsales.learn.fit import fit
 from lostsales.learn.planner.planner import Planner
@@ -151,16 +153,18 @@ class Zipkin:
     cases: tuple[Case, ...] = tuple(
         Case(law, lead_time, lost) for law, times in LEAD_TIMES.items() for lead_time in times for lost in LOST_COSTS
     )
+    cut: tuple[CutObservations, ...] = tuple(map(CutObservations, CUT_PUBLISHED))
     name: str = "zipkin"
     source: str = (
         "cases and optimal costs: Zipkin (2008), Old and new methods for lost-sales inventory systems, Operations "
-        "Research 56; known costs of the best base-stock and capped base-stock rules on the same cases"
+        "Research 56; known costs of the best base-stock and capped base-stock rules on the same cases; cut "
+        "observations: the Kaplan-Meier protocol of the authors of hindsight differentiable policy optimization"
     )
 
     @property
-    def parts(self) -> Sequence[Case]:
-        """The cases."""
-        return self.cases
+    def parts(self) -> Sequence[Part]:
+        """The cases, then the cut observations."""
+        return (*self.cases, *self.cut)
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
         """Costs by case, with the true distribution and from logs of each size; then means in % above the optimum."""
@@ -183,7 +187,7 @@ class Zipkin:
                 for by in [each for each in (BASE_STOCK, CAPPED) if each in cases[0].published()] or [""]:
                     rule = _published_above(cases, by) if by else None
                     found.append(BoardRow.of("mean of all cases", name, figure, above, rule, by))
-        return found
+        return [*found, *(part.row(measured[part.key]) for part in self.cut)]
 
 
 def _of(size: str) -> str:

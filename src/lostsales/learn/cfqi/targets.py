@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.parallel import in_parallel
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.support import Support
+from lostsales.learn.function.q_function import Deviations
 from lostsales.types import Bools, Floats, Ints
 
 # Values of next histories and actions above which kernels are recomputed in each iteration rather than kept.
@@ -48,7 +49,7 @@ class RegressionDesign(Protocol):
         ...
 
     def scorer(
-        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Floats] | None = None
+        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Deviations] | None = None
     ) -> Scorer | None:
         """Q - U prepared for histories that every iteration evaluates; None where nothing can be prepared."""
         ...
@@ -66,7 +67,7 @@ class NextHistories:
     scorer: Scorer | None = None
     usual: Ints | None = None  # (rows,) the usual action, where the penalty is on gains over it
     weight: float = 1.0  # of the penalty
-    known: dict[object, Floats] = field(default_factory=dict)  # deviations of these histories
+    known: dict[object, Deviations] = field(default_factory=dict)  # deviations of these histories
 
     def prepared(self, design: RegressionDesign) -> "NextHistories":
         """The same, ready for the Q-functions of a design."""

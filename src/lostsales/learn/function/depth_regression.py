@@ -10,7 +10,15 @@ import numpy as np
 from lostsales.data.parallel import in_parallel
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap, landmarks
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.q_function import ActionScaler, FunctionClass, Hyperparameters, QBasis, QFunction, Scaler
+from lostsales.learn.function.q_function import (
+    ActionScaler,
+    Deviations,
+    FunctionClass,
+    Hyperparameters,
+    QBasis,
+    QFunction,
+    Scaler,
+)
 from lostsales.learn.function.ridge import CrossValidation, RidgeFactor, SpectralCrossValidation
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -20,7 +28,7 @@ DOUBLE = 60_000_000
 KEEP = 400_000_000
 CANDIDATES = 5  # rows per landmark from which landmarks are drawn
 CHUNK = 4_000
-SPECTRAL_FROM = 500  # landmarks in the cross-validation from which on its factors are shared by ridges and folds
+SPECTRAL_FROM = 250  # landmarks in the cross-validation from which on its factors are shared by ridges and folds
 SPANS = 8  # of a long design, which threads work on
 MANY_ROWS = 20_000  # from which on several threads are quicker
 
@@ -66,7 +74,7 @@ class RidgeDesign:
         return QFunction(self.basis, weights, mean, low, high), float(np.sqrt(squares))
 
     def scorer(
-        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Floats] | None = None
+        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Deviations] | None = None
     ) -> Callable[[QFunction, float, Bools | None], Floats]:
         """Q - U of given histories against allowed actions, for any Q of this design; the paper's U where needed.
 
@@ -76,8 +84,9 @@ class RidgeDesign:
         found = {} if known is None else known
         where_needed = usual is None and self.basis.has_penalty_of_paper
         if uncertainty is not None and uncertainty not in found:
-            unknown = np.full((len(block), len(actions)), np.nan)
-            found[uncertainty] = unknown if where_needed else self.basis.deviation(block, actions, usual)
+            found[uncertainty] = Deviations.none((len(block), len(actions)))
+            if not where_needed:
+                found[uncertainty].least[:] = self.basis.deviation(block, actions, usual)
 
         def score(q: QFunction, beta: float, may: Bools | None) -> Floats:
             values = q.on(grid)
@@ -87,7 +96,7 @@ class RidgeDesign:
                 return values
             if where_needed:
                 return q.less_penalty_where_needed(block, actions, values, beta, found[uncertainty])
-            return values - beta * q.basis.choice.sigma * found[uncertainty]
+            return values - beta * q.basis.choice.sigma * found[uncertainty].least
 
         return score
 

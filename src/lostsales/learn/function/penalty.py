@@ -42,10 +42,10 @@ class Uncertainty:
             return np.sqrt(self.variance.of_gains(history, actions, usual))
         return self._above(self.variance(history, actions))
 
-    def of_pairs(self, history: Floats, action: Floats) -> Floats:
-        """Penalty of standardised histories with one action each, (rows,)."""
+    def around(self, history: Floats, actions: Floats, taken: Ints) -> Floats:
+        """Penalty of the taken action of each row, and a lower bound of that of all others, (rows, actions)."""
         history = history if self.history_range is None else np.clip(history, *self.history_range)
-        return self._above(self.variance.of_pairs(history, action))
+        return self._above(self.variance.around(history, actions, taken))
 
     def _above(self, variance: Floats) -> Floats:
         above = np.sqrt(variance)

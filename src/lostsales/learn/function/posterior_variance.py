@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpstrf
 from lostsales.errors import LostSalesError
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap
 from lostsales.learn.function.kernels import Kernel
-from lostsales.learn.function.ridge import RidgeFactor
+from lostsales.learn.function.ridge import ROUNDING, RidgeFactor
 from lostsales.saved_fields import Axis, OneOf, Positive, numbers
 from lostsales.types import Floats, Ints
 
@@ -33,8 +33,8 @@ class PosteriorVariance(Protocol):
         """Variance of standardised histories against a grid of standardised actions, (rows, actions)."""
         ...
 
-    def of_pairs(self, history: Floats, action: Floats) -> Floats:
-        """Variance of standardised histories with one standardised action each, (rows,)."""
+    def around(self, history: Floats, actions: Floats, taken: Ints) -> Floats:
+        """Variance of the taken action of each row, and a lower bound of that of all others, (rows, actions)."""
         ...
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
@@ -54,11 +54,13 @@ class PairwiseVariance:
 
     def __call__(self, history: Floats, actions: Floats) -> Floats:
         """k_post / ridge."""
-        return np.column_stack([self.of_pairs(history, each) for each in actions])
+        return np.column_stack([self._form(*self._mapped(history, each)) for each in actions])
 
-    def of_pairs(self, history: Floats, action: Floats) -> Floats:
-        """k_post / ridge of one action a row, or of the same for all."""
-        return self._form(*self._mapped(history, action))
+    def around(self, history: Floats, actions: Floats, taken: Ints) -> Floats:
+        """k_post / ridge of the taken actions, and 0 for all others."""
+        least = np.zeros((len(history), len(actions)))
+        least[np.arange(len(history)), taken] = self._form(*self._mapped(history, actions[taken]))
+        return least
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
         """Variance of the difference; what the map leaves over counts as independent between actions."""
@@ -103,11 +105,19 @@ class FactoredVariance:
         form = self._form(self.kernel.of_history(history, self.history), actions)
         return np.maximum(1.0 / self.ridge - form, 0.0)
 
-    def of_pairs(self, history: Floats, action: Floats) -> Floats:
-        """k_post / ridge of one action a row."""
-        product = self.kernel.of_history(history, self.history)
-        product *= self.kernel.of_action(action, self.action)
-        return np.maximum(1.0 / self.ridge - self._quadratic(product), 0.0)
+    def around(self, history: Floats, actions: Floats, taken: Ints) -> Floats:
+        """k_post(b, b) of the taken b, and k_post(a, b)^2 / k_post(b, b) <= k_post(a, a) (Cauchy-Schwarz)."""
+        of_history, rows = self.kernel.of_history(history, self.history), np.arange(len(history))
+        of_action = self.kernel.of_action(actions, self.action)
+        solved, root = of_history * of_action[taken], self.low_rank_root
+        solved = solved @ self.matrix if root is None else (solved @ root) @ root.T
+        solved *= of_history
+        covariance = self.kernel.of_action(actions, actions)[taken] / self.ridge - solved @ of_action.T
+        own = np.maximum(covariance[rows, taken], 0.0)
+        known = own > ROUNDING / self.ridge
+        least = covariance**2 / np.where(known, own, np.inf)[:, None]
+        least[rows, taken] = own
+        return np.asarray(least)
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
         """k_post(a, a) + k_post(b, b) - 2 k_post(a, b), over the ridge; the last by one product for all actions."""

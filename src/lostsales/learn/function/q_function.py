@@ -202,16 +202,36 @@ class QBasis:
         found[:, self.action_scaler.never_tried(actions)] = self.uncertainty.most
         return found
 
-    def deviation_of_pairs(self, block: Floats, actions: Floats, taken: Ints) -> Floats:
-        """The same for one action of each row (rows,), without a usual action, (rows,)."""
+    def deviation_around(self, block: Floats, actions: Floats, taken: Ints) -> Floats:
+        """The same of the taken action of each row, and a lower bound for all others, (rows, actions)."""
         if self.uncertainty is None:
             raise ValueError("no penalty was prepared")
-        found = self.uncertainty.of_pairs(self.scaler(block), self.action_scaler(actions)[taken])
-        return np.where(self.action_scaler.never_tried(actions)[taken], self.uncertainty.most, found)
+        found = self.uncertainty.around(self.scaler(block), self.action_scaler(actions), taken)
+        found[:, self.action_scaler.never_tried(actions)] = self.uncertainty.most
+        return found
 
     def penalty(self, block: Floats, actions: Floats, beta: float, usual: Ints | None = None) -> Floats:
         """U = beta sigma times the deviation, (rows, actions)."""
         return beta * self.choice.sigma * self.deviation(block, actions, usual)
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """Deviations of histories against actions as far as known, each (rows, actions)."""
+
+    least: Floats  # lower bounds
+    exact: Bools  # where the bound is the deviation itself
+
+    @classmethod
+    def none(cls, shape: tuple[int, ...]) -> "Deviations":
+        """None is known yet."""
+        return cls(np.zeros(shape), np.zeros(shape, dtype=bool))
+
+    def update(self, rows: Ints, taken: Ints, found: Floats) -> None:
+        """Take over the deviation of one action of some rows, and the bounds of the others."""
+        raised = np.maximum(self.least[rows], found)
+        self.least[rows] = np.where(self.exact[rows], self.least[rows], raised)
+        self.least[rows, taken], self.exact[rows, taken] = found[np.arange(len(rows)), taken], True
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,26 +279,23 @@ class QFunction:
         return self.basis.penalty(block, actions, beta, usual)
 
     def less_penalty_where_needed(
-        self, block: Floats, actions: Floats, values: Floats, beta: float, known: Floats | None = None
+        self, block: Floats, actions: Floats, values: Floats, beta: float, known: Deviations | None = None
     ) -> Floats:
-        """Q - U where it may be the greatest of its row, and Q elsewhere, (rows, actions); `values` are of Q, or -inf.
+        """Q - U where it may be the greatest of its row, a bound elsewhere, (rows, actions); `values` are Q or -inf.
 
-        U is not negative, so that Q is a bound: the greatest is evaluated until it needs no more evaluation. It takes
-        a few actions of a row instead of all of them, and its greatest entry is that of Q - U. `known` keeps the
-        deviations, NaN where there is none yet.
+        The greatest bound is evaluated until it is exact, and each evaluation bounds U of the other actions from below.
+        It takes a few actions of a row instead of all of them, and its greatest entry is that of Q - U. `known` keeps
+        the deviations.
         """
-        scale, known = beta * self.basis.choice.sigma, np.full(values.shape, np.nan) if known is None else known
-        bound = values - scale * np.nan_to_num(known)
-        evaluated = np.isneginf(values) | ~np.isnan(known)
-        open_rows = np.arange(len(values))
+        scale, known = beta * self.basis.choice.sigma, known or Deviations.none(values.shape)
+        bound, open_rows = values - scale * known.least, np.arange(len(values))
         while len(open_rows):
             best = bound[open_rows].argmax(axis=1)
-            found = ~evaluated[open_rows, best]
+            found = ~(known.exact[open_rows, best] | np.isneginf(values[open_rows, best]))
             open_rows, best = open_rows[found], best[found]
             if len(open_rows):
-                known[open_rows, best] = self.basis.deviation_of_pairs(block[open_rows], actions, best)
-                bound[open_rows, best] -= scale * known[open_rows, best]
-                evaluated[open_rows, best] = True
+                known.update(open_rows, best, self.basis.deviation_around(block[open_rows], actions, best))
+                bound[open_rows] = values[open_rows] - scale * known.least[open_rows]
         return bound
 
     def lowered(self, by: float) -> "QFunction":

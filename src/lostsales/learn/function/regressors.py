@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from lostsales.errors import SettingError
-from lostsales.learn.function.q_function import ActionScaler, Scaler
+from lostsales.learn.function.q_function import ActionScaler, Deviations, Scaler
 from lostsales.types import Floats, Ints
 
 PAIRS = 200_000  # (history, action) pairs that are predicted at once
@@ -91,7 +91,7 @@ class RegressorDesign:
         return RegressorQ(self.scaler, self.action_scaler, model, mean, low, high), residual
 
     def scorer(
-        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Floats] | None = None
+        self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Deviations] | None = None
     ) -> None:
         """Nothing can be prepared: every fit is another function."""
 

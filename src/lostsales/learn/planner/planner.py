@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.assortment import is_assortment
+from lostsales.data.assortment import is_shop
 from lostsales.data.candidate_grid import PRICE_CANDIDATES, CandidateGrid
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
@@ -66,11 +66,6 @@ NOT_FOLLOWED = (
 
 class TooManyStatesError(LostSalesError):
     """Raised where a dynamic program has too many states."""
-
-
-def _is_a_shop(log: DecisionLog) -> bool:
-    """True where series are products or periods are dates: levels move, seasons come, and states are many."""
-    return log.period.dtype.kind == "M" or is_assortment(log)
 
 
 class Planner(Learner):
@@ -199,7 +194,7 @@ class Planner(Learner):
 
     def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | InShopUnits | PathPolicy:
         """Learn the demand model of a log, and decide on its states or sample paths."""
-        if self.decides_by == "paths" or (self.decides_by == "auto" and _is_a_shop(log)):
+        if self.decides_by == "paths" or (self.decides_by == "auto" and is_shop(log)):
             return self._on_paths(log)
         try:
             return self._by_states(log, progress)

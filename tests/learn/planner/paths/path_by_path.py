@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from lostsales.data.economics import carried, order_room, period_profit, stocked
-from lostsales.demand.forecasting.moving_level_loops import (
+from lostsales.demand.model.counts import count_quantile
+from lostsales.demand.model.moving_level_loops import (
     DAMPING,
     FEW,
     LARGEST_ERROR,
@@ -13,8 +14,7 @@ from lostsales.demand.forecasting.moving_level_loops import (
     LEAST_LEVEL,
     RATES,
 )
-from lostsales.demand.forecasting.moving_levels import MovingLevels
-from lostsales.demand.model.counts import count_quantile
+from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.learn.planner.paths.roll_out_loops import LOST, Terms, Unit, order_of
 from lostsales.learn.planner.paths.search_loops import (
     LEAST_ARRIVING,
@@ -29,7 +29,7 @@ from lostsales.types import Floats, Ints
 
 
 def action_of_series(levels: MovingLevels, i: int, at: Situation, terms: Terms, draws: Draws) -> list[float]:
-    """Price, order, value and mean demand of one series, and price, order and value of the second-best price."""
+    """Price, order, value and mean demand of one series, and price, order and value of the second-best action."""
     demand, price = demand_paths(levels, i, at.exposure[i], draws), at.price[i]
     arrivals, lead = deliveries(at, i, terms, draws)
     periods, longest = demand.shape[1], at.chances.shape[1] - 1
@@ -61,23 +61,25 @@ def action_of_series(levels: MovingLevels, i: int, at: Situation, terms: Terms, 
         if (found := value(wanted, tried, demand, price)) > earned:
             start, earned, level = wanted, found, tried
 
-    def best_around(start: float, demand: Floats, price: Floats, penalty: float) -> list[float]:
+    def best_around(start: float, demand: Floats, price: Floats, penalty: float) -> list[list[float]]:
         mean, cover = covered(demand)
         reach = REACH * max(cover[0] * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
         low, high = max(start - reach, 0.0), start + reach
-        around = [start, *(allowed(low + c * ((high - low) / (ORDERS - 1))) for c in range(ORDERS))]
-        values = [value(wanted, level, demand, price) for wanted in around]
-        return [price[0], around[int(np.argmax(values))], max(values) - penalty, mean]
+        around = dict.fromkeys([start, *(allowed(low + c * ((high - low) / (ORDERS - 1))) for c in range(ORDERS))])
+        found = [[price[0], wanted, value(wanted, level, demand, price) - penalty, mean] for wanted in around]
+        return sorted(found, key=lambda action: -action[2])
 
-    actions = [best_around(start, demand, price, 0.0)]
+    planned = best_around(start, demand, price, 0.0)
+    actions = planned[:1]
     for choice, effect, penalty in zip(at.choices[i], at.effect[i], at.penalty[i], strict=True):
         if choice != price[0] and not np.isnan(choice):
             is_held = np.arange(periods) < terms.hold
             exposure = np.where(is_held, at.exposure[i] * effect, at.exposure[i])
             varied = demand_paths(levels, i, exposure, draws)
             start = allowed((level * covered(varied)[1][0] - unit.stock - on_way) / arriving)
-            actions.append(best_around(start, varied, np.where(is_held, choice, price), penalty))
+            actions.append(best_around(start, varied, np.where(is_held, choice, price), penalty)[0])
     actions.sort(key=lambda action: -action[2])
+    actions = actions if len(actions) > 1 else planned
     return actions[0] + (actions[1][:3] if len(actions) > 1 else [np.nan, np.nan, -np.inf])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lostsales
-from lostsales.demand.forecasting.calendar_season import INDEX_RANGE, CalendarSeason
+from lostsales.demand.model.calendar_season import INDEX_RANGE, CalendarSeason
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.policy import check_draws
 from lostsales.learn.planner.paths.search import MOST_AHEAD, MOST_PATHS, Search

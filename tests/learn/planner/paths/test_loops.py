@@ -9,8 +9,8 @@ import pytest
 import lostsales
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.moving_levels import MovingLevels
 from lostsales.demand.model.counts import count_quantile, small_count_quantiles
+from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.learn.planner.lookahead import Lookahead
 from lostsales.learn.planner.paths.product_levels import LOOK_BACK
 from lostsales.learn.planner.paths.search import Search, _draws, find_actions, terms_of

@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws
+from lostsales.demand.model.moving_levels import MovingLevels, PathDraws
 from lostsales.learn.planner.paths.roll_out_loops import LOST
 from lostsales.learn.planner.paths.search import Search, _draws, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Draws, Situation, draw_lead_times, kept_prices, put_on_way

@@ -7,7 +7,7 @@ import pytest
 
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
-from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Found, Situation
 from lostsales.types import Floats

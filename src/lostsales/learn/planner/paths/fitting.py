@@ -4,7 +4,7 @@ import numpy as np
 
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.product_table import ProductTable
-from lostsales.demand.exposure.market import DemandExposure
+from lostsales.demand.model.exposure import DemandExposure
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.policy import MOST_REVIEW, PathPolicy, check_draws
 from lostsales.learn.planner.paths.prices import ProductPrices
@@ -50,6 +50,7 @@ def fit_paths(
         review=review,
         usual_demand=data.usual_demand,
         search=search,
+        candidates=data.candidates if sets_prices else data.candidates.at_usual_price(log),
     )
 
 

@@ -1,19 +1,22 @@
 """The policy that decides price and order on sampled futures."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.economics import UnitCosts, units_available
+from lostsales.data.candidate_grid import CandidateGrid
+from lostsales.data.economics import UnitCosts
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.units import order_multiple
-from lostsales.demand.exposure.market import DemandExposure
-from lostsales.demand.forecasting.moving_levels import MovingLevels
+from lostsales.demand.model.exposure import DemandExposure
+from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.allowed_orders import nearest_allowed
+from lostsales.learn.planner.paths.explanation import OrderOutlook, PriceOutlook, StockOutlook
 from lostsales.learn.planner.paths.prices import ProductPrices, planned_price
 from lostsales.learn.planner.paths.product_levels import ProductLevels
 from lostsales.learn.planner.paths.search import Search, demand_paths, find_actions, terms_of
@@ -21,14 +24,14 @@ from lostsales.learn.planner.paths.search_loops import Found, Situation
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
-from lostsales.policy.expected import Expected, periods_of_cover
+from lostsales.policy.expected import Expected
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import Action, View
 from lostsales.saved_fields import NonNegative, Share
 from lostsales.types import Array, Bools, Floats, Ints
 
-KIND = "lookahead"
 MOST_REVIEW = 1_000  # periods between order days: bounds the memory that a file can ask for
+AT_ONCE = 2_000  # rows whose futures are held in memory when decisions are explained
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
 
 
@@ -50,7 +53,12 @@ class _Decided(NamedTuple):
     levels: MovingLevels
     situation: Situation
     plan: PricePlan
-    today: Array | None  # (rows, 1) the date
+    dates: Array | None  # (rows, periods)
+
+    @property
+    def today(self) -> Array | None:
+        """Date of the open period, (rows, 1)."""
+        return None if self.dates is None else self.dates[:, :1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +81,7 @@ class PathPolicy(PolicyBase):
     ]  # periods from one order day to the next, where a column says which are
     usual_demand: NonNegative
     search: Search
+    candidates: CandidateGrid
     observes: Literal["history"] = "history"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
@@ -80,46 +89,125 @@ class PathPolicy(PolicyBase):
         return self._decided(view).action
 
     def explain(self, view: View) -> Decision:
-        """The decision with the reasons for it; its value is the profit of the periods that were looked at."""
+        """The decision with the reasons for it.
+
+        Its value is the profit of the periods that were looked at, with stock and orders on the way at cost.
+        """
         decided = self._decided(view)
-        found, at, (price, order) = decided.found, decided.plan.at, decided.action
+        found, at, action = decided.found, decided.plan.at, decided.action
+        stock = self._stock_outlook(view, decided)
+        prices = self._price_outlook(view, decided, stock.demand)
         usual = np.r_[self.levels.usual, np.nan][at]
-        demand = self._demands(decided, price)
-        short = np.maximum(demand - units_available(view.stock, order, self.problem.flow)[:, None], 0.0)
-        more = {
-            "expected_demand": found.mean_demand,
-            "stockout_chance": np.mean(short > 0, axis=1),
-            "expected_lost": short.mean(axis=1),
-            "periods_of_cover": periods_of_cover(view.stock + view.on_order + order, found.mean_demand),
-            "demand_level": decided.levels.mean / np.where(usual > 0, usual, np.nan),
-        }
         has_next = np.isfinite(found.next_value)
+
+        def words() -> dict[str, Array]:
+            days = decided.situation.may_order
+            orders = OrderOutlook(
+                order=action.order,
+                stock=stock,
+                covered=np.broadcast_to(self.problem.periods_covered(view.order_phase), action.order.shape),
+                to_order_day=np.where(days.any(axis=1), days.argmax(axis=1), days.shape[1]),
+                is_limited=action.order >= decided.situation.limit,
+                usual_demand=usual,
+            )
+            every = self.rules.price_every or 1
+            return {"price_reason": prices.reasons(self.sets_prices, every), "order_reason": orders.reasons()}
+
+        more = {
+            "expected_demand": stock.demand,
+            "demand_level": decided.levels.mean / np.where(usual > 0, usual, np.nan),
+            "season_factor": self._season(decided),
+            "price_units": prices.units,
+            "price_margin": prices.margin,
+            "stockout_chance": stock.stockout_chance,
+            "expected_lost": stock.lost,
+            "next_delivery": stock.next_delivery,
+            "stockout_before_delivery": stock.stockout_before,
+            "periods_of_cover": stock.cover,
+            "expected_profit": self._expected(view, decided, action).profit,
+        }
         return replace(
-            Decision.without_reasons(decided.action),
-            value=found.value,
+            Decision.without_reasons(action),
+            value=found.value - prices.cost * (view.stock + view.on_order),
             penalty=self._penalty(view, decided),
             runner_up_price=np.where(has_next, found.next_price, np.nan),
             runner_up_order=np.where(has_next, found.next_order, np.nan),
             advantage=np.where(has_next, found.value - np.where(has_next, found.next_value, 0.0), np.nan),
             unknown_series=at < 0,
             never_ordered=(self.products.seen.largest_order[at] == 0) & (at >= 0),
+            one_price=self._has_one_price[at] & (at >= 0),
             more=more,
+            reasons=words,
         )
+
+    def _stock_outlook(self, view: View, decided: _Decided) -> StockOutlook:
+        """Demand and stock until orders arrive, on the sampled futures at the decided price."""
+        plan, hold = decided.plan, self.rules.of_view(view).price_every or 1
+        review = terms_of(self.problem, self.review).review
+        periods = min(self.problem.lead_times.longest + review, plan.price.shape[1])
+        price = plan.price[:, :periods].copy()
+        price[:, :hold] = decided.action.price[:, None]
+        dates = None if decided.dates is None else decided.dates[:, :periods]
+        exposure = self.market.exposure(plan.at, price, plan.inputs[:, :periods], dates)
+        parts = []
+        for low in range(0, max(len(price), 1), AT_ONCE):
+            rows = np.arange(low, min(low + AT_ONCE, len(price)))
+            demand = demand_paths(decided.levels.take(rows), exposure[rows], decided.situation, self.search)
+            parts.append(StockOutlook.of(self.problem, view.take(rows), decided.action.order[rows], demand))
+        return StockOutlook(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def _price_outlook(self, view: View, decided: _Decided, demand: Floats) -> PriceOutlook:
+        """Prices beside the usual ones, with the demand expected today (rows,)."""
+        (at, state, planned, *_), price = decided.plan, decided.action.price
+        usual = np.where(at < 0, price, self.prices.usual[state[:, 0], at])
+        usual = np.where(usual > 0, usual, price)
+        effect = self._effect(at, price[:, None], usual[:, None])[0][:, 0]
+        return PriceOutlook(
+            price=price,
+            usual=usual,
+            planned=planned[:, 0],
+            cost=np.asarray(self._costs(view).order),
+            demand=demand,
+            usual_demand=demand * np.exp(-effect),
+            elasticity=self.market.coefficients[at, 0],
+            is_kept=self._price_is_fixed(view, self.rules.of_view(view)),
+            is_unknown=at < 0,
+            is_promoted=state[:, 0] == 1,
+            is_only=self._has_one_price[at],
+        )
+
+    def _season(self, decided: _Decided) -> Floats:
+        """Factor of the season today, (rows,)."""
+        usual, at = self.market.usual_price, decided.plan.at
+        inputs = np.zeros_like(decided.plan.inputs[:, :1])
+        return self.market.exposure(at, usual[at][:, None], inputs, decided.today)[:, 0]
+
+    @cached_property
+    def _has_one_price(self) -> Bools:
+        """Products that were sold at one price while others' varied, and keep it, (products,)."""
+        found = (self.prices.floor == self.prices.ceiling).all(axis=0)
+        return np.asarray(found & (self.sets_prices and not found[:-1].all() and not len(self.prices.listed)))
+
+    @property
+    def may_recommend(self) -> CandidateGrid:
+        """Grid of prices and orders, relative to those of each product; its own past range limits them further."""
+        return self.candidates
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected:
         """Expectations of an action by the sampled demands of today at its price."""
-        decided = self._decided(view)
-        paths = self._demands(decided, action.price)
-        value = np.where(action.order == decided.action.order, decided.found.value, np.nan)
-        value = np.where(action.price == decided.action.price, value, np.nan)
+        return self._expected(view, self._decided(view), action).at_cost(action.order, unit_cost)
+
+    def _expected(self, view: View, decided: _Decided, action: Action) -> Expected:
+        paths, costs = self._demands(decided, action.price), self._costs(view)
+        is_own = (action.order == decided.action.order) & (action.price == decided.action.price)
+        value = np.where(is_own, decided.found.value - costs.order * (view.stock + view.on_order), np.nan)
 
         def outlook(available: Floats) -> tuple[Floats, Floats, Floats]:
             short = np.maximum(paths - available[:, None], 0.0)
             chance = np.where(np.isnan(paths[:, 0]), np.nan, np.mean(short > 0, axis=1))
             return paths.mean(axis=1), chance, short.mean(axis=1)
 
-        found = Expected.of(view, action, outlook, self.problem, self._costs(view), value, np.isnan(paths[:, 0]))
-        return found.at_cost(action.order, unit_cost)
+        return Expected.of(view, action, outlook, self.problem, costs, value, np.isnan(paths[:, 0]))
 
     def demand_atoms(self, view: View, price: Floats) -> Floats:
         """Equally likely demands of today at a price, (rows, paths); NaN outside the prices that were seen."""
@@ -137,7 +225,7 @@ class PathPolicy(PolicyBase):
         """Sampled demands of today at prices, (rows, paths); NaN where nothing is known of demand at a price."""
         plan = decided.plan
         exposure = self.market.exposure(plan.at, price[:, None], plan.inputs[:, :1], decided.today)
-        paths = demand_paths(decided.levels, exposure, decided.situation, self.search)
+        paths = demand_paths(decided.levels, exposure, decided.situation, self.search)[:, :, 0]
         known = price == plan.price[:, 0]
         if self.sets_prices:
             lowest, highest = self.prices.floor.min(axis=0)[plan.at], self.prices.ceiling.max(axis=0)[plan.at]
@@ -172,7 +260,7 @@ class PathPolicy(PolicyBase):
         action = nearest_allowed(
             self.problem, rules, Action(found.price, found.order), view, features, situation.multiple, costs.order
         )
-        return _Decided(action, found, levels, situation, plan, None if dates is None else dates[:, :1])
+        return _Decided(action, found, levels, situation, plan, dates)
 
     def _dates(self, view: View, periods: int) -> Array | None:
         """Dates of today and the periods after it, (rows, periods); None where periods have no dates."""
@@ -335,7 +423,11 @@ class PathPolicy(PolicyBase):
 
     def summary(self) -> dict[str, Any]:
         """Method, and how futures are looked at."""
-        return {"method": KIND, "paths": self.search.paths, "ahead": self.search.ahead}
+        return {
+            "method": "planner" if self.sets_prices else "lookahead",
+            "paths": self.search.paths,
+            "ahead": self.search.ahead,
+        }
 
     def validate(self) -> None:
         """Raise where a file asks for more sampled futures than memory allows."""

@@ -12,7 +12,7 @@ from lostsales.data.candidate_grid import price_spelling, snapped
 from lostsales.data.encoding import feature_columns
 from lostsales.data.log import DecisionLog
 from lostsales.data.products import medians_by_group
-from lostsales.demand.exposure.market import MOST_EFFECT
+from lostsales.demand.model.exposure import MOST_EFFECT
 from lostsales.saved_fields import Axis, NonNegative, numbers
 from lostsales.types import Bools, Floats, Ints
 
@@ -77,13 +77,14 @@ class ProductPrices:
         )
 
     def candidates(self, at: Ints, state: Ints) -> Floats:
-        """Candidate prices of products in their states, rising, (rows, candidates); NaN for an unknown product."""
+        """Candidate prices of products in their states, rising, (rows, candidates); NaN where there are fewer."""
         if len(self.listed):
             return np.where(self.usual[state, at][:, None] > 0, self.listed, np.nan)
         floor, ceiling = self.floor[state, at], self.ceiling[state, at]
         prices = floor[:, None] + (ceiling - floor)[:, None] * np.linspace(0.0, 1.0, CANDIDATES)
         if self.step:
             prices = np.clip(snapped(prices, self.step, self.endings), floor[:, None], ceiling[:, None])
+        prices[:, 1:][prices[:, 1:] == prices[:, :-1]] = np.nan
         return np.where(self.usual[state, at][:, None] > 0, prices, np.nan)
 
 

@@ -9,8 +9,8 @@ from lostsales.data.assortment import is_assortment
 from lostsales.data.feature import Feature
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.runs import Runs
-from lostsales.demand.exposure.market import DemandExposure
-from lostsales.demand.forecasting.moving_levels import MEMBERS, MovingLevels
+from lostsales.demand.model.exposure import DemandExposure
+from lostsales.demand.model.moving_levels import MEMBERS, MovingLevels
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import View
 from lostsales.saved_fields import POSITIVE, numbers
@@ -18,7 +18,7 @@ from lostsales.types import Floats, Ints
 
 LOOK_BACK = 260  # periods, beyond which the weight of a row in a level is negligible
 EPISODE_WEIGHT = 40  # periods by which the usual level counts in a new episode of a shop: a limit of what moves
-STEADY_DRIFT, STEADY_WEIGHT = 1e-5, 0.01  # drift up to which levels are steady, and weight of those that move then
+STEADY_WEIGHT = 0.01  # weight of levels that move where none has moved
 AT_ONCE = 10_000  # products whose periods are put into one table: bounds memory
 
 
@@ -58,7 +58,7 @@ class ProductLevels:
         members, one_shop = levels.prior, not is_assortment(log)
         if one_shop:  # the episodes together show whether levels move, and how much demand varies
             spread[-1] = np.median(market.response.dispersion)
-            if market.response.drift <= STEADY_DRIFT:
+            if not market.response.moves:
                 members = np.where(np.arange(MEMBERS) == 0, 1.0, STEADY_WEIGHT)
                 members = members / members.sum()
         return cls(level, spread, members, usual, one_shop)

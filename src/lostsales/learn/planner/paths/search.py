@@ -9,8 +9,8 @@ from pydantic import Field
 
 from lostsales.data.shop import Shop
 from lostsales.data.supply import periods_to_order
-from lostsales.demand.forecasting.moving_level_loops import RATES
-from lostsales.demand.forecasting.moving_levels import MovingLevels, PathDraws, stratified
+from lostsales.demand.model.moving_level_loops import RATES
+from lostsales.demand.model.moving_levels import MovingLevels, PathDraws, stratified
 from lostsales.learn.planner.paths.roll_out_loops import Terms
 from lostsales.learn.planner.paths.search_loops import Draws, Found, Situation, search_actions
 from lostsales.types import Floats
@@ -42,11 +42,12 @@ def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, searc
 
 
 def demand_paths(levels: MovingLevels, exposure: Floats, situation: Situation, search: Search) -> Floats:
-    """Demands of the open period with an exposure (series, 1) as the search draws them, (series, paths)."""
+    """Demands of the first periods, with an exposure (series, some), as the search draws: (series, paths, some)."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
-    today = PathDraws(*(np.ascontiguousarray(each[:, :1]) for each in (draws.chances, draws.errors)))
-    return levels.paths(today, np.ascontiguousarray(exposure))[:, :, 0]
+    first = exposure.shape[1]
+    some = PathDraws(*(np.ascontiguousarray(each[:, :first]) for each in (draws.chances, draws.errors)))
+    return levels.paths(some, np.ascontiguousarray(exposure))
 
 
 @lru_cache(maxsize=128)

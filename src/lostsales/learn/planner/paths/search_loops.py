@@ -12,7 +12,7 @@ import numpy as np
 
 from lostsales._jit import compiled
 from lostsales.data.economics import UnitCosts
-from lostsales.demand.forecasting.moving_level_loops import LevelState, draw_paths
+from lostsales.demand.model.moving_level_loops import LevelState, draw_paths
 from lostsales.learn.planner.paths.roll_out_loops import (
     LOST,
     MIXED,
@@ -68,15 +68,15 @@ class Draws(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Best actions and second-best prices, each (series,)."""
+    """Best actions, and the best at another price; at another order where the price is the only one. Each (series,)."""
 
     price: Floats
     order: Floats
     value: Floats
     mean_demand: Floats  # of the open period at that price
-    next_price: Floats  # NaN where there is no other price
+    next_price: Floats  # NaN where there is no other action
     next_order: Floats
-    next_value: Floats
+    next_value: Floats  # -inf where there is no other action
 
 
 @compiled
@@ -117,7 +117,7 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
         fill_cover(demand, longest + terms.review, means, cover)
         futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
         level, order, value = best_level(futures, at.limit[i], unit, terms, longest, work)
-        order, value = improved(order, value, level, at.limit[i], futures, unit, terms, work)
+        order, value, second, behind = improved(order, value, level, at.limit[i], futures, unit, terms, work)
         found.order[i], found.value[i], found.mean_demand[i] = order, value, means[0]
         for c in range(at.choices.shape[1]):
             if at.choices[i, c] == at.price[i, 0] or math.isnan(at.choices[i, c]):
@@ -132,7 +132,7 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
                 varied, varied_price, arrivals, on_way, lead[columns:], common_lead, varied_cover, at.may_order[i]
             )
             start = order_up_to_level(level, other, at.limit[i], unit)
-            order, value = improved(start, -np.inf, level, at.limit[i], other, unit, terms, work)
+            order, value, _, _ = improved(start, -np.inf, level, at.limit[i], other, unit, terms, work)
             value -= at.penalty[i, c]
             if value > found.value[i]:
                 found.next_price[i], found.next_order[i] = found.price[i], found.order[i]
@@ -141,6 +141,8 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
                 found.mean_demand[i] = means[0]
             elif value > found.next_value[i]:
                 found.next_price[i], found.next_order[i], found.next_value[i] = at.choices[i, c], order, value
+        if found.next_value[i] == -np.inf and behind > -np.inf:
+            found.next_price[i], found.next_order[i], found.next_value[i] = found.price[i], second, behind
     return found
 
 
@@ -191,8 +193,8 @@ def improved(
     unit: Unit,
     terms: Terms,
     work: Work,
-) -> tuple[float, float]:
-    """Best of the orders of today around `start`, each continued by a level, and its profit.
+) -> tuple[float, float, float, float]:
+    """Best of the orders of today around `start`, each continued by a level, and its profit; then the second best.
 
     `start` itself has that `value`; it is tried as well where that is not known (-inf).
     """
@@ -209,11 +211,14 @@ def improved(
         if wanted != start and (count == 0 or wanted != tried[count - 1]):
             tried[count], count = wanted, count + 1
     rolled_out(tried, levels, count, futures, unit, terms, work, earned)
-    best = start
+    best, second, behind = start, start, -np.inf
     for c in range(count):
         if earned[c] > value:
+            second, behind = best, value
             best, value = tried[c], earned[c]
-    return best, value
+        elif earned[c] > behind:
+            second, behind = tried[c], earned[c]
+    return best, value, second, behind
 
 
 @compiled

@@ -1,1 +1,0 @@
-"""Demand model: a moving level times season times the response to prices, promotions and features."""

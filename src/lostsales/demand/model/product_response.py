@@ -1,0 +1,159 @@
+"""Response of each product of a log to prices and features: rows laid out as a panel, with weekdays of groups."""
+
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from lostsales.demand.model.counts import log_scores
+from lostsales.demand.model.panel import COUNTS_A_PERIOD
+from lostsales.demand.model.response import HALF_LIFE, Response, fit_response
+from lostsales.demand.model.spread import USUAL, Spread, spread_around
+from lostsales.saved_fields import numbers
+from lostsales.types import Array, Bools, Floats, Ints
+
+ROUNDS = 3  # of response, weekdays and spread in turn; elasticities change by less than 0.02 in a fourth
+HALF_LIVES = (HALF_LIFE, 26.0, 52.0, 104.0)  # of the kernel around a level that moves, in periods
+EVIDENCE = 2.0  # log likelihood by which a level that moves must be better than one that does not
+PRIOR_ERROR = 2.0  # standard error of a coefficient of which the log shows nothing
+WEEKDAY_PRECISION = 20.0  # prior precision of the effect of a weekday: standard deviation 0.22
+
+
+class ProductRows(NamedTuple):
+    """Rows to learn from, in any order."""
+
+    product: Ints  # (rows,)
+    column: Ints  # (rows,) period, counted from the first one of the product
+    demand: Floats  # (rows,) demand, or the least that it was
+    is_censored: Bools  # (rows,)
+    share: Floats  # (rows,) of the period on sale; 0: the row shows nothing
+    season: Floats  # (rows,) factor of demand that is known
+    inputs: Floats  # (rows, inputs)
+    weekday: Ints  # (rows,) 0 where weekdays have no effect
+
+
+@dataclass(frozen=True, eq=False)
+class PooledResponse:
+    """Coefficients of products and groups, weekdays of groups, and the noise."""
+
+    coefficients: Annotated[Floats, numbers("series", "inputs")]
+    errors: Annotated[Floats, numbers("series", "inputs", least=0)]  # standard errors
+    group_coefficients: Annotated[Floats, numbers("groups", "inputs")]
+    season: Annotated[Floats, numbers("groups", "places")]  # effects of weekdays on the logarithm of demand
+    dispersion: Annotated[Floats, numbers("series", least=0)]  # variance beyond Poisson's over the squared mean
+    moves: bool  # levels move; else they are those of the whole log
+
+
+class FittedResponse(NamedTuple):
+    """A response and what it makes of the rows that it was learned from, each (rows,)."""
+
+    response: PooledResponse
+    level: Floats  # logarithm
+    mean: Floats  # expected demand of the whole period
+    demand: Floats  # demand where it is observed, else its expectation given the stock-out
+
+
+class _Cells(NamedTuple):
+    """Rows as a panel of products and periods."""
+
+    demand: Floats
+    exposure: Floats
+    censored: Bools
+    inputs: Floats  # (products, periods, inputs)
+    weekday: Ints
+    group: Ints  # (products,)
+    integer: bool
+
+
+def fit_rows(rows: ProductRows, group: Ints, counted: bool, places: int, prior: Floats) -> FittedResponse:
+    """Estimate the response of products in `group` (products,) from rows whose stock-outs are lower bounds.
+
+    `places` is the number of weekdays, 1 where they have no effect, and `prior` (inputs,) the mean of the coefficients
+    before anything is seen.
+    """
+    shows = rows.share > 0
+    unit = 1.0 if counted else max(float(rows.demand[shows].mean()) / COUNTS_A_PERIOD, 1e-12) if shows.any() else 1.0
+    at = rows.product, rows.column
+    usual = np.exp(rows.inputs @ prior)
+    cells = _Cells(
+        demand=_cells(rows.demand / unit, at, len(group)),
+        exposure=_cells(rows.share * rows.season * usual, at, len(group)),
+        censored=_cells(rows.is_censored, at, len(group)),
+        inputs=_cells(rows.inputs, at, len(group)),
+        weekday=_cells(rows.weekday, at, len(group)),
+        group=group,
+        integer=counted,
+    )
+    index = np.ones((int(group.max(initial=0)) + 1, places))
+    half_life, arguments = HALF_LIFE, (cells.censored, cells.inputs, group)
+    spread, exposure = Spread(*USUAL, counted), cells.exposure
+    response = fit_response(cells.demand, exposure, *arguments, spread)
+    for step in range(ROUNDS):
+        if step:
+            exposure = cells.exposure * index[group[:, None], cells.weekday]
+            response = fit_response(cells.demand, exposure, *arguments, spread, half_life=half_life, start=response)
+        factor = np.exp(response.log_factor(cells.inputs))
+        mean = response.level * exposure * factor
+        spread = spread_around(response.means_of_others(mean), cells.demand, cells.censored, exposure > 0, spread)
+        index = _weekdays(cells, response, mean, spread, index)
+        if step == 0:
+            half_life = _half_life(cells, exposure * factor, spread)
+    factor = (
+        rows.season * usual * index[group[rows.product], rows.weekday] * np.exp(response.log_factor(cells.inputs))[at]
+    )
+    expected = unit * response.level[at] * factor
+    found = PooledResponse(
+        coefficients=prior + response.slopes,
+        errors=_errors(response),
+        group_coefficients=prior + response.group_slopes,
+        season=np.log(index),
+        dispersion=_dispersion(cells, spread),
+        moves=bool(np.isfinite(half_life)),
+    )
+    demand = np.where(shows, unit * response.filled[at], expected)
+    return FittedResponse(found, np.log(unit * response.level[at]), expected, demand)
+
+
+def _cells(values: Array, at: tuple[Ints, Ints], products: int) -> Array:
+    found = np.zeros((products, int(at[1].max(initial=0)) + 1, *values.shape[1:]), dtype=values.dtype)
+    found[at] = values
+    return found
+
+
+def _half_life(cells: _Cells, exposure: Floats, spread: Spread) -> float:
+    """Half-life of the level: the one under which each demand is likeliest given the others; infinite if it stands."""
+    seen, scores = exposure > 0, []
+    none = np.zeros((*exposure.shape, 0))
+    for half_life in (np.inf, *HALF_LIVES):
+        found = fit_response(cells.demand, exposure, cells.censored, none, cells.group, spread, half_life=half_life)
+        mean = found.means_of_others(found.level * exposure)[seen]
+        variance, known = spread.variance(mean, 1.0), np.ones(len(mean), dtype=bool)
+        scores.append(log_scores(cells.demand[seen], mean, variance, known, cells.censored[seen], cells.integer).sum())
+    best = int(np.argmax(scores))
+    return (np.inf, *HALF_LIVES)[best] if scores[best] > scores[0] + EVIDENCE else np.inf
+
+
+def _weekdays(cells: _Cells, response: Response, mean: Floats, spread: Spread, index: Floats) -> Floats:
+    """Factors of the weekdays of groups, (groups, places): demand over its expectation, drawn to 1, on average 1."""
+    if index.shape[1] < 2:
+        return index
+    weight = np.where(cells.exposure > 0, mean / np.maximum(spread.variance(mean, 1.0), 1e-12), 0.0)
+    cell = (cells.group[:, None] * index.shape[1] + cells.weekday).reshape(-1)
+    sums = [np.bincount(cell, (weight * each).reshape(-1), index.size) for each in (response.filled, mean)]
+    seen, expected = (each.reshape(index.shape) + WEEKDAY_PRECISION / index for each in sums)
+    logs = np.log(index * seen / expected)
+    return np.asarray(np.exp(logs - logs.mean(axis=1, keepdims=True)))
+
+
+def _errors(response: Response) -> Floats:
+    """Standard errors of the coefficients of products, (products, inputs)."""
+    scaled = np.sqrt(np.diagonal(response.effects.covariance, axis1=1, axis2=2))
+    found = np.full(scaled.shape, PRIOR_ERROR)
+    return np.asarray(np.divide(scaled, response.scale, out=found, where=response.scale > 0))
+
+
+def _dispersion(cells: _Cells, spread: Spread) -> Floats:
+    """Variance beyond Poisson's over the squared mean of each product, (products,)."""
+    seen = cells.exposure > 0
+    mean = (cells.demand * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+    return np.asarray(spread.linear / np.maximum(mean, 1.0) + spread.quadratic)

@@ -1,0 +1,180 @@
+"""The periods of a shop's log replayed under a policy, with the demand of those very periods at its prices.
+
+Every segment of the log starts with its logged stock and orders on the way; after some periods of the log as they were,
+by which a policy knows the level of demand, the policy decides. Corrections of the stock, such as shrinkage or short
+deliveries, are those of the log, so that the logged actions lead to the logged stock and profit. Units are paid when
+they are sold, at the order cost of that period: an order that is on the shelf or on its way at the end is no loss, and
+gains of neighbouring periods do not depend on which of them has the order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lostsales.data.economics import UnitCosts, period_profit
+from lostsales.data.log import DecisionLog
+from lostsales.data.progress import Progress
+from lostsales.evaluation.policy_on_log import log_as_asked
+from lostsales.evaluation.shop_demand import RealisedDemand
+from lostsales.policy.deliveries import Pipeline, deliver
+from lostsales.policy.period import Outcome, transition
+from lostsales.policy.policy import Policy
+from lostsales.policy.recent_demand import ShownDemand
+from lostsales.policy.view import Action, ClosedPeriod, View
+from lostsales.types import Bools, Floats, Ints
+
+WARM_UP = 14  # periods of the log before a policy decides: levels have found their place
+WARM_UP_SHARE = 0.25  # ... at most this share of a segment
+KEPT = 60  # closed periods that a policy sees beside its shown demand
+ENDS_ALIKE = 0.5  # segments of at least this share of the longest length are replayed together
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayedShop:
+    """Outcome of a policy in the rows of a log, means over draws; 0 in rows that are not counted."""
+
+    is_counted: Bools  # (rows,)
+    gain: Floats  # (rows,) profit less that of the log
+    cash_gain: Floats  # (rows,) the same without the cost of lost sales
+    slope: Floats  # (rows,) change of the gain where the elasticity is greater by 1
+    price: Floats  # (rows,) of the policy
+
+    @classmethod
+    def empty(cls, rows: int) -> "ReplayedShop":
+        """Nothing replayed."""
+        return cls(np.zeros(rows, dtype=bool), *(np.zeros(rows) for _ in range(4)))
+
+
+def replay_shop(
+    policy: Policy, realised: RealisedDemand, seed: int, horizon: int, progress: Progress | None = None
+) -> ReplayedShop:
+    """Replay the segments of a log under a policy, at most `horizon` periods of each."""
+    log = realised.shop.log
+    found, logged = ReplayedShop.empty(len(log)), _logged(log, realised)
+    length = np.diff(np.r_[log.starts, len(log)])
+    length = np.minimum(length, horizon + _warm_up(length) + 1)
+    left = np.argsort(-length, kind="stable")
+    while len(left):
+        together = length[left] >= ENDS_ALIKE * length[left[0]]
+        _replay_segments(policy, realised, logged, left[together], length, found, seed)
+        left = left[~together]
+        if progress is not None:
+            progress(len(length) - len(left), len(length))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Logged:
+    """The log under its own actions, each (draws, rows)."""
+
+    profit: Floats
+    cash: Floats
+    correction: Floats  # of the stock that follows
+
+
+def _logged(log: DecisionLog, realised: RealisedDemand) -> _Logged:
+    rows = len(log)
+    shop, rng = log.problem, np.random.default_rng(0)
+    arrived = log.order
+    if not shop.receives_orders:
+        arrived = deliver(Pipeline.of(shop, log.pipeline, rows, rng), log.order, shop, rng)[0]
+    follows = np.r_[log.stock[1:], 0.0]
+    found = []
+    for demand in realised.demand:
+        outcome = transition(
+            log.stock, np.zeros(rows), Action(log.price, log.order), demand, shop.flow, log.costs, arrived
+        )
+        profit, cash = _profits(Action(log.price, log.order), outcome, log.costs)
+        # Random arrivals of the log are not known apart from its corrections.
+        correction = np.where(log.has_next & _is_sure(log), follows - outcome.stock_tp1, 0.0)
+        found.append((profit, cash, correction))
+    return _Logged(*(np.array(each) for each in zip(*found, strict=True)))
+
+
+def _replay_segments(
+    policy: Policy,
+    realised: RealisedDemand,
+    logged: _Logged,
+    segments: Ints,
+    lengths: Ints,
+    found: ReplayedShop,
+    seed: int,
+) -> None:
+    """Replay some segments in all draws, and fill in what they earn."""
+    log, draws = realised.shop.log, len(realised.demand)
+    shop, features = log.problem, log_as_asked(policy, log).features
+    rng, supply_rng = (np.random.default_rng((seed, each)) for each in (1, 2))
+    series, draw = np.tile(segments, draws), np.repeat(np.arange(draws), len(segments))
+    length, warm_up = lengths[series], _warm_up(lengths[series])
+    first, longest = log.starts[series], int(length.max())
+    row_of = first[:, None] + np.minimum(np.arange(longest), length[:, None] - 1)
+    shown = ShownDemand.of(len(series), longest, features.shape[1])
+    dates = log.period[row_of].reshape(-1)
+    stock, names = log.stock[first], log.names[series]
+    pipeline = None
+    if not shop.receives_orders:
+        on_way = None if log.pipeline is None else log.pipeline[first]
+        pipeline = Pipeline.of(shop, on_way, len(series), supply_rng)
+    sales, stockout = log.last_sales[series], np.zeros(len(series), dtype=bool)
+    depth, arrived = np.zeros(len(series), dtype=np.int16), None
+    past: tuple[ClosedPeriod, ...] = ()
+    for period in range(longest):
+        rows = row_of[:, period]
+        view = View(
+            period=period,
+            features=tuple(features[rows].T),
+            stock=stock,
+            last_sales=sales,
+            last_stockout=stockout,
+            depth=depth,
+            last_demand=None,
+            past=past,
+            names=names,
+            pipeline=None if pipeline is None else pipeline.seen,
+            order_phase=shop.supply.order_phase(log.period[rows]),
+            recent=replace(shown.before(period), period=dates),
+            dates=log.period[rows],
+        )
+        action = Action(log.price[rows], log.order[rows])
+        decides = (period >= warm_up) & (period < length)
+        if decides.any():
+            own = policy.decide(view, rng)
+            action = Action(*(np.where(decides, new, old) for new, old in zip(own, action, strict=True)))
+        demand = realised.at(draw, rows, action.price)
+        if pipeline is not None:
+            arrived, pipeline = deliver(pipeline, action.order, shop, supply_rng)
+        costs = log.costs.at(rows)
+        outcome = transition(stock, depth, action, demand, shop.flow, costs, arrived)
+        counted = decides & (period < length - 1)
+        profit, cash = _profits(action, outcome, costs)
+        at = rows[counted]
+        found.is_counted[at] = True
+        margin = (action.price - costs.order) * outcome.sales
+        moved = realised.shop.relative_price(rows, action.price) - realised.shop.relative_price(rows, log.price[rows])
+        for column, values in (
+            (found.gain, profit - logged.profit[draw, rows]),
+            (found.cash_gain, cash - logged.cash[draw, rows]),
+            (found.slope, margin * moved),
+            (found.price, action.price),
+        ):
+            np.add.at(column, at, values[counted] / draws)
+        past = (*past, ClosedPeriod(replace(view, past=(), recent=None), action))[-KEPT:]
+        shown.add(period, outcome.sales, outcome.stockout, action.price, view.features)
+        stock = np.maximum(outcome.stock_tp1 + logged.correction[draw, rows], 0.0)
+        depth, sales, stockout = outcome.depth_tp1, outcome.sales, outcome.stockout
+
+
+def _warm_up(length: Ints) -> Ints:
+    return np.minimum(WARM_UP, (WARM_UP_SHARE * length).astype(np.int64))
+
+
+def _is_sure(log: DecisionLog) -> bool:
+    return log.problem.receives_orders or log.problem.lead_times.is_fixed
+
+
+def _profits(action: Action, outcome: Outcome, costs: UnitCosts) -> Iterator[Floats]:
+    """Profit with and without the cost of lost sales; units are paid when they are sold."""
+    for lost in (outcome.lost, np.zeros(len(outcome.lost))):
+        profit = period_profit(*action, outcome.sales, lost, outcome.leftover, costs)
+        yield profit + costs.order * (action.order - outcome.sales)

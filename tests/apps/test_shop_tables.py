@@ -1,0 +1,154 @@
+"""Ten tables as shops would send them, from file to decisions with at most five commands and two edits.
+
+`evaluate` and `report` would be the last step of each.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.apps import shop_tables
+from tests.apps.running import Fails, run, run_json
+
+MOST_COMMANDS, MOST_EDITS = 5, 2
+Maker = Callable[[Path], Path]
+
+
+class Shop:
+    """A person at the command line, whose commands and edits are counted."""
+
+    def __init__(self) -> None:
+        self.commands = self.edits = 0
+
+    def run(self, *arguments: object) -> str:
+        """Run a command."""
+        self.commands += 1
+        return run(*arguments)
+
+    def edit(self, problem: Path, key: str, value: str) -> None:
+        """Fill in one key that `init` left as a comment."""
+        self.edits += 1
+        text = problem.read_text(encoding="utf-8")
+        filled, count = re.subn(rf"^# {key} = \S+", f"{key} = {value}", text, flags=re.MULTILINE)
+        assert count == 1, text
+        problem.write_text(filled, encoding="utf-8")
+
+    def decisions(self, table: Path) -> dict[str, dict[str, float]]:
+        """Fit a policy and decide for the period after the table, by product."""
+        policy = table.with_name("policy")
+        self.run("fit", table, "--method", "planner", "--out", policy)
+        self.commands += 1
+        found = run_json("recommend", policy, "--log", table)["recommendations"]
+        assert self.commands <= MOST_COMMANDS
+        assert self.edits <= MOST_EDITS
+        return {" / ".join(str(row[key]) for key in list(row)[:-1] if key in KEYS): row for row in found}
+
+
+KEYS = ("Store", "Product", "Artikel", "Item")
+READY: dict[Maker, int] = {  # with the number of products
+    shop_tables.evening_orders: 3,
+    shop_tables.closing_stock: 3,
+    shop_tables.semicolons: 3,
+    shop_tables.excel: 3,
+    shop_tables.two_stores: 6,
+    shop_tables.weekly: 3,
+}
+
+
+def price_and_order(row: dict[str, float]) -> tuple[float, float]:
+    names = (
+        {"Price", "Verkaufspreis", "price"} & row.keys(),
+        {"Order", "Bestellmenge", "Quantity received"} & row.keys(),
+    )
+    return row[names[0].pop()], row[names[1].pop()]
+
+
+@pytest.mark.parametrize("make", READY, ids=lambda make: make.__name__)
+def test_a_table_with_all_columns_needs_no_edit(make: Maker, tmp_path: Path) -> None:
+    shop, table = Shop(), make(tmp_path)
+    shop.run("init", table)
+    first = shop.run("audit", table).splitlines()[0]
+    assert first == "Prices and orders can be learned from this table."
+    found = shop.decisions(table)
+    assert len(found) == READY[make]
+    assert shop.edits == 0
+    for name, row in found.items():
+        price, order = price_and_order(row)
+        usual = next((each[0] for key, each in shop_tables.PRODUCTS.items() if key in name), 3.2)  # that of the bread
+        assert 0.75 * usual <= price <= 1.2 * usual, name
+        assert order % shop_tables.CASE == 0, name
+    assert any(price_and_order(row)[1] > 0 for row in found.values())
+
+
+def test_the_evening_is_recognised(tmp_path: Path) -> None:
+    table = shop_tables.evening_orders(tmp_path)
+    run("init", table)
+    assert 'order_placed = "close"' in table.with_suffix(".toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("make", [shop_tables.excel, shop_tables.semicolons], ids=lambda make: make.__name__)
+def test_what_a_spreadsheet_adds_is_left_out_and_named(make: Maker, tmp_path: Path) -> None:
+    table = make(tmp_path)
+    run("init", table)
+    found = run_json("inspect", table)
+    assert found["rows"] == 252
+    assert any("totals" in each for each in found["notes"]["outside_table"])
+
+
+def test_without_costs_one_edit_is_enough(tmp_path: Path) -> None:
+    shop, table = Shop(), shop_tables.no_costs(tmp_path)
+    assert "[costs] order: no column shows what a unit costs" in shop.run("init", table)
+    (tmp_path / "costs.csv").write_text("Product,Unit cost\nMilk 1 l,0.9\nRye bread,1.5\nCola 6-pack,3.8\n")
+    shop.edit(table.with_suffix(".toml"), "order", '"unknown"')
+    problem = table.with_suffix(".toml")
+    problem.write_text(problem.read_text(encoding="utf-8").replace('order = "unknown"', 'table = "costs.csv"'))
+    assert len(shop.decisions(table)) == 3
+
+
+def test_without_costs_the_audit_says_what_is_missing(tmp_path: Path) -> None:
+    table = shop_tables.no_costs(tmp_path)
+    run("init", table)
+    first = run("audit", table).splitlines()[0]
+    assert first == "The records are fit to decide from once costs are known: set [costs] order, holding."
+
+
+@pytest.mark.parametrize("make", [shop_tables.transactions, shop_tables.no_stock], ids=lambda make: make.__name__)
+def test_without_stock_demand_is_forecast_and_fit_says_what_is_missing(
+    make: Maker, tmp_path: Path, fails: Fails
+) -> None:
+    shop, table = Shop(), make(tmp_path)
+    if make is shop_tables.transactions:
+        assert "`lostsales aggregate TABLE --by day`" in shop.run("init", table)
+        shop.run("aggregate", table, "--by", "day", "--out", tmp_path / "days.csv")
+        table = tmp_path / "days.csv"
+    shop.run("init", table)
+    first = shop.run("audit", table).splitlines()[0]
+    assert first.startswith("Orders cannot be learned from this table, as it has no stock and no orders; demand")
+    shop.run("forecast", table, "--horizon", 7, "--out", tmp_path / "next.xlsx")
+    assert shop.commands <= MOST_COMMANDS
+    assert shop.edits == 0
+    message = fails("fit", table, "--out", tmp_path / "policy")
+    assert "fit needs stock and orders" in message
+    assert "inspect, audit, impute, demand and forecast can use it" in " ".join(message.split())
+
+
+def test_a_ledger_of_months_becomes_decisions(tmp_path: Path) -> None:
+    shop, table = Shop(), shop_tables.monthly(tmp_path)
+    shop.run("aggregate", table, "--by", "month", "--out", tmp_path / "months.csv")
+    table = tmp_path / "months.csv"
+    shop.run("init", table)
+    problem = table.with_suffix(".toml")
+    shop.edit(problem, "price", "5")
+    shop.edit(problem, "order", "3")
+    found = shop.decisions(table)
+    assert len(found) == 12
+    assert {str(row["date"])[:10] for row in found.values()} == {"2026-01-01"}
+    assert any(row["Quantity received"] > 0 for row in found.values())
+
+
+def test_commands_are_shown_in_groups() -> None:
+    text = run("--help")
+    places = [text.index(group) for group in ("Your data", "Decide", "Prove", "Scale", "Research")]
+    assert places == sorted(places)
