@@ -32,6 +32,7 @@ BASES: dict[str, tuple[list[str], dict[str, str | None]]] = {
     "example": (["corner-shop"], {"--out": "new.csv"}),
     "init": (["log.csv"], {"--out": "-"}),
     "inspect": (["log.csv"], {}),
+    "aggregate": (["log.csv"], {"--out": "new.csv"}),
     "audit": (["log.csv"], {}),
     "impute": (["log.csv"], {"--replicates": "2", "--out": "filled.csv"}),
     "demand": (["log.csv"], {"--replicates": "2"}),

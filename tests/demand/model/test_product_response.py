@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lostsales.demand.model.product_response import PRIOR_ERROR, FittedResponse, ProductRows, fit_rows
+from lostsales.demand.model.product_response import PRIOR_ERROR, FittedResponse, ResponseRows, fit_rows
 from lostsales.types import Array, Floats
 
 PRIOR = np.array([-2.0, 0.0])
@@ -12,7 +12,7 @@ WEEKDAYS = np.log([0.8, 0.9, 0.9, 1.0, 1.1, 1.5, 1.0])
 
 def made_rows(
     products: int, periods: int, seed: int, *, drift: float = 0.02, cover: float = np.inf
-) -> tuple[ProductRows, Floats, Floats]:
+) -> tuple[ResponseRows, Floats, Floats]:
     """Rows of products with a wandering level, weekdays, a price and a promotion; elasticities and true demands."""
     rng = np.random.default_rng(seed)
     slopes = rng.normal(-1.6, 0.4, products)
@@ -23,7 +23,7 @@ def made_rows(
     mean = np.exp(level + slopes[:, None] * price + 0.3 * promoted + WEEKDAYS[weekday])
     demand = rng.negative_binomial(10, 10 / (10 + mean)).astype(float)
     stock = np.where(np.isinf(cover), np.inf, np.floor(cover * np.exp(level)) + 1)
-    rows = ProductRows(
+    rows = ResponseRows(
         product=np.repeat(np.arange(products), periods),
         column=np.tile(np.arange(periods), products),
         demand=np.minimum(demand, stock).reshape(-1),
@@ -36,12 +36,12 @@ def made_rows(
     return rows, slopes, demand.reshape(-1)
 
 
-def fitted(rows: ProductRows, counted: bool = True) -> FittedResponse:
+def fitted(rows: ResponseRows, counted: bool = True) -> FittedResponse:
     return fit_rows(rows, np.zeros(int(rows.product.max()) + 1, dtype=np.int64), counted, 7, PRIOR)
 
 
-def chosen(rows: ProductRows, at: Array) -> ProductRows:
-    return ProductRows._make(each[at] for each in rows)
+def chosen(rows: ResponseRows, at: Array) -> ResponseRows:
+    return ResponseRows._make(each[at] for each in rows)
 
 
 @pytest.mark.parametrize("cover", [np.inf, 1.3])

@@ -14,7 +14,7 @@ from lostsales.data.products import medians_by_group
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.model.calendar_season import CalendarSeason
 from lostsales.demand.model.periods import PeriodColumns
-from lostsales.demand.model.product_response import FittedResponse, PooledResponse, ProductRows, fit_rows
+from lostsales.demand.model.product_response import FittedResponse, PooledResponse, ResponseRows, fit_rows
 from lostsales.saved_fields import Axis, numbers
 from lostsales.types import Array, Floats, Ints
 
@@ -69,7 +69,7 @@ class DemandExposure:
         np.minimum.at(first, products.of_row, clock.column)
         is_exact = observed.is_observed | log.is_share
         shows = is_exact | (observed.least > 0)
-        rows = ProductRows(
+        rows = ResponseRows(
             product=products.of_row,
             column=clock.column - first[products.of_row],
             demand=np.where(log.is_share, log.sales, observed.least),

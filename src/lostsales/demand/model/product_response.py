@@ -19,7 +19,7 @@ PRIOR_ERROR = 2.0  # standard error of a coefficient of which the log shows noth
 WEEKDAY_PRECISION = 20.0  # prior precision of the effect of a weekday: standard deviation 0.22
 
 
-class ProductRows(NamedTuple):
+class ResponseRows(NamedTuple):
     """Rows to learn from, in any order."""
 
     product: Ints  # (rows,)
@@ -65,7 +65,7 @@ class _Cells(NamedTuple):
     integer: bool
 
 
-def fit_rows(rows: ProductRows, group: Ints, counted: bool, places: int, prior: Floats) -> FittedResponse:
+def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior: Floats) -> FittedResponse:
     """Estimate the response of products in `group` (products,) from rows whose stock-outs are lower bounds.
 
     `places` is the number of weekdays, 1 where they have no effect, and `prior` (inputs,) the mean of the coefficients
