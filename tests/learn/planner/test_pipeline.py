@@ -43,7 +43,7 @@ def poisson_model(log: SalesLog) -> DemandModel:
 
 def orders_of(policy: PlanPolicy, stock: Floats, pipeline: Floats | None) -> Floats:
     rows, no = len(stock), np.zeros(len(stock), dtype=bool)
-    names = np.full(rows, policy.series.products.names[0], dtype=object)
+    names = np.full(rows, policy.attributes.names[0], dtype=object)
     view = View(0, (), stock, np.full(rows, MEAN), no, no.astype(np.int16), None, (), names, None, pipeline)
     return policy.decide(view, np.random.default_rng(0)).order
 
