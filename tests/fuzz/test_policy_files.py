@@ -70,7 +70,7 @@ def refusal(origin: Path, path: Path, settings: dict[str, Any], **arrays: Any) -
         ({}, {"foreign": np.zeros(6)}, "an array 'foreign', which this kind of policy does not have"),
         ({"extra": 1}, {}, "extra: no such key"),
         ({"physics": {}}, {}, "physics: no such key"),
-        ({"following": {"is": "os.system"}}, {}, "its following must be one of ByStock, ByPipeline"),
+        ({"following": {"is": "os.system"}}, {}, "its following must be one of ByStock, ByPipeline, ByPaths"),
         ({"states": None}, {}, "its states must be a table"),
     ],
 )

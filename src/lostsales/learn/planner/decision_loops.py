@@ -33,6 +33,7 @@ class Rows(NamedTuple):
     price_position: Floats  # (rows, prices)
     order: Floats  # (rows, orders) that may be placed, rising
     pipeline: Floats  # (rows, columns) ordered and not arrived, as in a `View`
+    phase: Ints  # position in the cycle of order days
 
     def take(self, rows: Ints) -> "Rows":
         """Some of the rows."""

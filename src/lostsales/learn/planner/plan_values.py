@@ -141,6 +141,7 @@ class PlanValues:
             price_position=position(prices, self.prices),
             order=orders,
             pipeline=self._pipeline(view),
+            phase=np.zeros(len(prices), dtype=np.int64) if view.order_phase is None else view.order_phase,
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
@@ -163,7 +164,7 @@ class PlanValues:
         dynamics = Dynamics(self.physics, self.discount, stock_step, lag_step, Memory(self.lag_weights[0]))
         values = np.empty((len(self.tables), len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
         for law, (each, table) in enumerate(zip(values, self.tables, strict=True)):
-            self.following.score(each, law, rows, table, dynamics)
+            self.following.score(each, law, rows, table, dynamics, self.problem)
         return values
 
     def _pipeline(self, view: View) -> Floats:

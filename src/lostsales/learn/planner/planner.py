@@ -42,6 +42,7 @@ from lostsales.types import Bools, Floats
 USUAL_LAWS = 3  # the fitted one and two draws: a mean over laws, at three times the time of one
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
+LAW_AHEAD = 12  # periods of a sampled future beyond the longest lead time, where a price moves later demand too
 PlannerSafe = Literal["none", "paper"]
 DecidesBy = Literal["auto", "states", "paths"]
 TOO_MANY_STATES = (
@@ -175,7 +176,7 @@ class Planner(Learner):
 
     def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | PathPolicy:
         """Learn the demand model of a log, and decide on its states or sample paths."""
-        if self.decides_by == "paths" or is_shop(log):
+        if is_shop(log):
             if self.decides_by == "states":
                 raise SettingError(NO_STATES_OF_PRODUCTS)
             return self._on_paths(log)
@@ -184,12 +185,7 @@ class Planner(Learner):
             model = fit_demand(log, self.families, self.seed)
         if self.decides_by == "auto" and level_moves(log, model):
             return self._on_paths(log, level_moves=True)
-        try:
-            return self.plan(log, progress, model)
-        except TooManyStatesError:
-            if self.decides_by == "states":
-                raise
-            return self._on_paths(log)
+        return self.plan(log, progress, model)
 
     def _on_paths(self, log: DecisionLog, *, level_moves: bool = False) -> PathPolicy:
         """Decide on sample paths."""
@@ -231,7 +227,8 @@ def planned(
     prices, lags = _price_nodes(candidates, model), lag_nodes(memory_reach(model.evidence, law))
     grid = state_grid(highest, prices, candidates.coarse().orders, physics, discount, lags)
     every_state = pipeline_grid(problem, grid, states, physics)
-    if has_pipeline(problem) and every_state is None:
+    on_paths = settings.decides_by == "paths" or (has_pipeline(problem) and every_state is None)
+    if on_paths and settings.decides_by == "states":
         raise TooManyStatesError(TOO_MANY_STATES)
     plans = Plans(
         evidence=model.evidence,
@@ -243,6 +240,7 @@ def planned(
         discount=discount,
         iterations=settings.iterations,
         every_state=every_state,
+        on_paths=Search(settings.paths, max(settings.ahead, LAW_AHEAD), settings.seed) if on_paths else None,
         local=local,
     )
     latents, following = plans.solved(progress)

@@ -13,10 +13,11 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.learn.planner import every_state_loops as loops
 from lostsales.learn.planner.bellman_loops import Transitions
-from lostsales.learn.planner.following import ByPipeline, ByStock, Following
+from lostsales.learn.planner.following import ByPaths, ByPipeline, ByStock, Following
 from lostsales.learn.planner.lag_belief import plan_memory
 from lostsales.learn.planner.latent_table import latent_atoms
 from lostsales.learn.planner.market_states import MarketStates
+from lostsales.learn.planner.paths.search import Search
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_grid import PipelineGrid
 from lostsales.learn.planner.policy_iteration import LEAST_NODES, TOLERANCE, between_nodes, iterate, solve
@@ -39,6 +40,7 @@ class Plans:
     discount: float
     iterations: int | None
     every_state: PipelineGrid | None  # where plans are of every stock and pipeline
+    on_paths: Search | None  # where actions are valued on sampled futures, and nothing is planned ahead
     local: LocalResiduals | None = None  # residuals of all laws, where they change with market, price and last demand
 
     @property
@@ -58,6 +60,10 @@ class Plans:
         for stage, part in zip(parts, stages_of(progress, [len(each) for each in parts]), strict=True):
             in_parallel(plan, stage, part)
         latents, plans = zip(*(found[law] for law in range(len(self.laws))), strict=True)
+        if self.on_paths is not None:
+            return _saved(np.stack(latents)), ByPaths.of(
+                self.states, self.grid.prices, self.on_paths, plan_memory(self.evidence, self.laws[0])
+            )
         values = _saved(np.stack([self.states.next_values(each) for each in plans]))
         return _saved(np.stack(latents)), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
 
@@ -65,6 +71,8 @@ class Plans:
         """Latents and values of one law."""
         grid = self.grid
         latents = latent_atoms(self.evidence, law, self.states, grid.prices, grid.lags, self.local)
+        if self.on_paths is not None:
+            return latents, latents[:0]
         demand = law.demand_of_atoms(latents, 1.0)
         dynamics = Dynamics(self.physics, self.discount, *grid.steps, plan_memory(self.evidence, law))
         if self.every_state is None:
