@@ -69,10 +69,9 @@ class Entry(StrictSettings):
     failures: tuple[Failure, ...]
 
 
-class Manifest(StrictSettings):
-    """Source, settings and sizes of a version; `settings` are those of the method."""
+class VersionInputs(StrictSettings):
+    """Source and settings of a version, which determine all of it; `settings` are those of the method."""
 
-    format: int
     lostsales: str
     source: dict[str, Any]
     problem: dict[str, Any]
@@ -82,20 +81,16 @@ class Manifest(StrictSettings):
     shard_size: int
     least_rows: int
     drop_bad_rows: bool
+
+
+class Manifest(VersionInputs):
+    """Inputs and sizes of a version."""
+
+    format: int
     products: int
     rows: int
     nameless_rows: int  # without a product name
     shard_rows: tuple[str, ...]  # checksums of the files of rows, by shard
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Inputs of the version; the rest follows from them."""
-        return self.model_dump(include={*IDENTITY})
-
-
-IDENTITY = (
-    *("lostsales", "source", "problem", "method", "settings", "by", "shard_size", "least_rows", "drop_bad_rows"),
-)
 
 
 @dataclass(frozen=True)
