@@ -42,6 +42,17 @@ class FleetAudit:
     notes: dict[str, int]  # shards by note on their policies
     by: dict[str, dict[str, float]]  # products, rows, cash and share of stock-outs by group
 
+    @property
+    def findings(self) -> list[tuple[str, dict[str, int], str]]:
+        """Findings of each kind that occurs: title, counts by text, and what is counted."""
+        found = [
+            ("Products that could not be fitted", self.failures, "products"),
+            ("Warnings of the fits", self.notes, "shards"),
+            ("Balance equation of the stock", self.balance, "shards"),
+            ("What to collect next", self.advice, "shards"),
+        ]
+        return [each for each in found if each[1]]
+
     def as_json(self) -> dict[str, Any]:
         """Content for JSON."""
         return asdict(self)
