@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import lostsales
-from lostsales.simulation.assortment import Assortment, AssortmentManager, count_cdf, count_quantile
+from benchmarks.assortments import Assortment, AssortmentManager, count_cdf, count_quantile
 
 
 @pytest.fixture(scope="module")

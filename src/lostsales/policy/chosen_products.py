@@ -40,7 +40,7 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
     products: Annotated[Array, texts("products")]  # those that the policy should decide for
 
     def __post_init__(self) -> None:
-        """It decides as the policy inside does, and so was learned as that was."""
+        """Provenance of the policy inside, as it decides as that does."""
         with_provenance(self, learned_by(self.policy))
 
     @property

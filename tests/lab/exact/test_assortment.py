@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lostsales.lab.exact.assortment import _best_above, optimal_policy
-from lostsales.simulation.assortment import PRICES, Assortment, AssortmentManager, count_cdf
+from benchmarks.assortments import PRICES, Assortment, AssortmentManager, _best_above, count_cdf, optimal_policy
 
 
 def test_the_optimum_earns_more_than_the_manager_from_every_product() -> None:

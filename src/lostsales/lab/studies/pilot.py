@@ -115,13 +115,13 @@ class ScenarioShop:
 
 @dataclass(frozen=True)
 class AssortedShop:
-    """Products of different size and price, with weekdays, memory, shocks that all share, and heavy tails.
+    """Products of different size and price, with weekdays, autocorrelation, shocks that all share, and heavy tails.
 
     The new policy raises prices by a few per cent, which customers hardly mind.
     """
 
     price_factor: float = 1.04
-    memory: float = 0.6
+    autocorrelation: float = 0.6
     noise: float = 1.0  # of demand
     spread: float = 1.0  # of the logarithms of sizes and prices
 
@@ -144,9 +144,9 @@ class AssortedShop:
         for period in range(periods):
             usual = price * rng.choice([1.0, 0.9, 0.8], series, p=[0.7, 0.2, 0.1])
             asked = np.round(usual * np.where(is_new[:, period], self.price_factor, 1.0), 4)
-            keep = np.sqrt(1 - self.memory**2)
-            own = self.memory * own + keep * rng.normal(0, deviation, series)
-            common = self.memory * common + keep * rng.normal(0, 0.08)
+            keep = np.sqrt(1 - self.autocorrelation**2)
+            own = self.autocorrelation * own + keep * rng.normal(0, deviation, series)
+            common = self.autocorrelation * common + keep * rng.normal(0, 0.08)
             tail = 0.15 * self.noise * rng.standard_t(3, series)
             mean = size * WEEK[period % 7] * np.exp(np.clip(own + common + tail, -2.5, 2.5))
             mean = mean * (asked / price) ** elasticity
