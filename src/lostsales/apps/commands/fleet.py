@@ -15,8 +15,7 @@ from lostsales.apps.tables import json_rows, write_result
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
-    from lostsales.apps.fleet.overview import FleetAudit, FleetComparison
-    from lostsales.apps.fleet.status import FleetStatus
+    from lostsales.apps.fleet.overview import FleetAudit, FleetComparison, FleetStatus
     from lostsales.evaluation.interval import Interval
 
 DRAWN = 2_000  # products
@@ -82,7 +81,7 @@ def fleet_fit(
     """
     from lostsales.apps.fleet.engine import engine_of
     from lostsales.apps.fleet.fit import LEAST_ROWS, SHARD_SIZE, fit_fleet
-    from lostsales.apps.fleet.status import status_of
+    from lostsales.apps.fleet.overview import status_of
 
     learner = chosen_learner(method, config, settings, quick, seed=seed)
     engine = engine_of(workers, ray)
@@ -113,7 +112,7 @@ def fleet_status(store: options.StoreFolder, as_json: options.Json = False) -> N
 
     Example: `lostsales fleet status store`
     """
-    from lostsales.apps.fleet.status import status_of
+    from lostsales.apps.fleet.overview import status_of
 
     found = status_of(store)
     show(as_json, found.as_json, lambda: print_status(found))

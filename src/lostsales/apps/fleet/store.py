@@ -30,8 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.apps.fleet.shard_log import ShardRows
-from lostsales.apps.fleet.sharding import Sharding, rows_file
+from lostsales.apps.fleet.sharding import Sharding, ShardRows, rows_file
 from lostsales.data.journal import JournalFolder
 from lostsales.data.json_files import read_json
 from lostsales.data.output_files import replacing, try_lock
