@@ -1,4 +1,4 @@
-"""Knowledge of coming periods: the open rows that recent rows imply, the calendar, and rows of later periods in today."""
+"""Knowledge of coming periods: open rows that recent rows imply, the calendar, and later rows given with today."""
 
 import numpy as np
 
