@@ -83,16 +83,16 @@ class GridFacts:
     def as_lines(self) -> list[tuple[str, str]]:
         """Names and values for people."""
         prices, orders = self.prices, self.orders
-        text = f"prices {_span(prices)}"
+        text = f"prices {_candidates(prices)}"
         if prices.relative:
-            text = f"prices {_span(prices)} times each series' usual price{self._rounding()}"
+            text = f"prices {_candidates(prices)} times each series' usual price{self._rounding()}"
         lines = [(HEADING, text)]
         if orders is not None:
             of = " times each series' mean sales" if orders.relative else ""
             listed = orders.count <= LISTED
             unit = "multiples" if orders.relative else "steps"
             cases = f", in {unit} of {_number(orders.multiple)}" if orders.multiple and not listed else ""
-            lines.append(("", f"orders {_span(orders, of + cases)}"))
+            lines.append(("", f"orders {_candidates(orders, of + cases)}"))
         for each in self.series[:SHOWN_SERIES]:
             own = f"{each.series}: prices {_number(each.lowest_price)} to {_number(each.highest_price)}"
             bought = f", orders {_number(each.lowest_order)} to {_number(each.highest_order)}"
@@ -129,7 +129,7 @@ def _by_series(candidates: CandidateGrid, log: SalesLog) -> tuple[SeriesGridFact
     return tuple(SeriesGridFacts(str(name), *map(float, each)) for name, *each in zip(names, *columns, strict=True))
 
 
-def _span(candidates: CandidateFacts, after: str = "") -> str:
+def _candidates(candidates: CandidateFacts, after: str = "") -> str:
     if candidates.count <= LISTED:
         return ", ".join(map(_number, candidates.values)) + after
     return f"{_number(candidates.lowest)} to {_number(candidates.highest)}{after} ({candidates.count:,} values)"
