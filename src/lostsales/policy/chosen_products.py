@@ -7,11 +7,11 @@ import numpy as np
 
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.problem import Problem
-from lostsales.policy.base import PolicyWrapper
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import learned_by, with_provenance
 from lostsales.policy.view import View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import texts
 from lostsales.types import Array
 
