@@ -40,7 +40,7 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
     products: Annotated[Array, texts("products")]  # those that the policy should decide for
 
     def __post_init__(self) -> None:
-        """Provenance of the policy inside, as it decides as that does."""
+        """It decides as the policy inside does, and so was learned as that was."""
         with_provenance(self, learned_by(self.policy))
 
     @property
