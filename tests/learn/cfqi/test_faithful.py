@@ -10,9 +10,8 @@ import pytest
 import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import folds_of, hold_out
-from lostsales.learn.cfqi.choices import PAPER, PAPER_FUNCTION
-from lostsales.learn.cfqi.learn import CfqiResult, learn
-from lostsales.learn.cfqi.settings import CFQI, PCFQI, Fusion
+from lostsales.learn.cfqi.learn import CFQI, PCFQI, CfqiResult, Fusion, learn
+from lostsales.learn.cfqi.settings import PAPER, PAPER_FUNCTION
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.function.ridge import CrossValidation, KernelCrossValidation
 from lostsales.policy.history import view_of_rows
