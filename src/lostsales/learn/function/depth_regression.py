@@ -29,6 +29,7 @@ DOUBLE = 60_000_000
 KEEP = 400_000_000
 CANDIDATES = 5  # rows per landmark from which landmarks are drawn
 CHUNK = 4_000
+SHARED_FROM = 150  # rows of an exact regression from which on folds share its factors, which saves time
 SPANS = 8  # of a long design, which threads work on
 MANY_ROWS = 20_000  # from which on several threads are quicker
 
@@ -124,11 +125,12 @@ class HyperparameterSearch:
         kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
 
         def trial(kernel: Kernel | None) -> CrossValidation | KernelCrossValidation:
-            if kernel is not None and len(at) == len(rows):
+            if kernel is not None and len(at) == len(rows) >= SHARED_FROM:
                 pairs = history, action
                 return KernelCrossValidation.of(kernel.between(pairs, pairs), parts, function.ridges)
             mapped = _map(kernel, history[at], action[at], function)
-            return CrossValidation.of(mapped.features(history, action), parts, function.ridges)
+            phi = mapped.root if _is_exact(mapped, len(rows)) else mapped.features(history, action)
+            return CrossValidation.of(phi, parts, function.ridges)
 
         trials = tuple(map(trial, kernels))
         return cls(rows, kernels, function.ridges, trials, function.error)
