@@ -12,7 +12,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductAttributes
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.lags import lags_of_view
+from lostsales.learn.cfqi.partition import lags_of_view
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction
