@@ -11,7 +11,7 @@ from lostsales.apps.commands import options
 from lostsales.apps.commands.fleet_overview import MOST_REASONS, fleet_audit, fleet_compare, fleet_report
 from lostsales.apps.commands.methods import chosen_learner
 from lostsales.apps.commands.recommend import print_recommendation
-from lostsales.apps.console import print_facts, print_table, progress, screen, show
+from lostsales.apps.console import print_facts, print_table, print_verdict, progress, screen, show
 from lostsales.apps.tables import json_rows, write_result
 from lostsales.errors import LostSalesError
 
@@ -127,6 +127,11 @@ def fleet_activate(
 
 def print_status(found: "FleetStatus") -> None:
     """Print how far a fleet is, and what could not be fitted."""
+    print_verdict(
+        "care" if found.failures or found.current is None else "good",
+        f"{found.products_learned:,} of {found.products:,} products have a policy; "
+        f"current version: {found.current or 'none yet'}.",
+    )
     facts = [
         ("products", f"{found.products_finished:,} of {found.products:,} finished, {found.products_learned:,} fitted"),
         ("shards", f"{found.shards_finished:,} of {found.shards:,} finished"),

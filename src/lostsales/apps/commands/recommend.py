@@ -53,6 +53,7 @@ def recommend(
 
     Example: `lostsales recommend policy --log recent.csv --out orders.xlsx`
     """
+    from lostsales.apps.gains import policy_verdict_json, print_policy_verdict
     from lostsales.data.databases.address import DatabaseAddress, is_address
     from lostsales.data.reading.table import files_of
     from lostsales.data.writing import check_table
@@ -69,16 +70,24 @@ def recommend(
     if file is not None:
         read = [path for rows in (open_rows, closed_rows) if rows is not None for path in files_of(rows)]
         check_table(file, (policy, *read))
-    found = recommendation(load(policy), closed_rows, open_rows)
+    decides = load(policy)
+    found = recommendation(decides, closed_rows, open_rows)
     if file is not None:
         write_result(found, file)
     added = None if database is None else _stored(found, policy, database, table, run)
+
+    def text() -> None:
+        print_policy_verdict(decides)
+        print_recommendation(f"Today by {policy}", found, file if database is None else f"{table} of {database}")
+
     show(
         as_json,
-        lambda: {"recommendations": json_rows(found)} | ({} if added is None else {"rows_added": added}),
-        lambda: print_recommendation(
-            f"Today by {policy}", found, file if database is None else f"{table} of {database}"
+        lambda: (
+            policy_verdict_json(decides)
+            | {"recommendations": json_rows(found)}
+            | ({} if added is None else {"rows_added": added})
         ),
+        text,
     )
 
 
