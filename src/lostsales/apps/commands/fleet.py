@@ -167,6 +167,7 @@ def fleet_recommend(
     out: Annotated[Path | None, typer.Option(help="Write the recommendations (.parquet, .csv or .xlsx).")] = None,
     version: options.VersionName = None,
     workers: options.Processes = 2,
+    full: options.Full = False,
     as_json: options.Json = False,
 ) -> None:
     """Recommend today's price and order of all products in one call.
@@ -187,7 +188,7 @@ def fleet_recommend(
     show(
         as_json,
         lambda: {"recommendations": json_rows(found)},
-        lambda: print_recommendation(f"Today by {store}", found, out),
+        lambda: print_recommendation(f"Today by {store}", found, out, full=full),
     )
 
 

@@ -140,6 +140,8 @@ def _verdict(found: ReportContents) -> dict[str, str]:
         total, over = assortment.total.usual
         kind = _kind(total, found.evaluation)
         was, choice = assortment.earned.usual[0].value, assortment.choice.sentence
+        if assortment.choice.products and not assortment.choice.kept:  # then the title has its figures
+            choice = f"use it for all {assortment.products_in_log:,} products"
         money = f" {assortment.currency}" if assortment.currency else ""
         text = f"{_sentence(choice)} All products earned {amount(was, signed=False)}{money} {over}. Estimated by {by}."
     return shown | {"kind": kind, "text": text}
