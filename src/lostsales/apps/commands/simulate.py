@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import MOST_EPISODES, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
-from lostsales.apps.console import print_facts, progress, show
+from lostsales.apps.console import print_facts, print_verdict, progress, show
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
@@ -87,4 +87,7 @@ def print_simulation(
     ]
     facts += [("log", f"{out}, problem {out.with_suffix('.toml')}")] if out else []
     facts += [("true demand", str(truth))] if truth else []
+    print_verdict(
+        "good", f"Mean profit per period: {summary.mean_profit:.2f} (standard error {summary.std_error:.2f})."
+    )
     print_facts(title, facts)
