@@ -1,6 +1,7 @@
 """Settings of the documentation site: `make docs` builds it into build/docs."""
 
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 from pydantic import BaseModel
 from pygments.lexers.special import TextLexer
@@ -44,7 +45,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"lostsales {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_search_scorer = "_static/scorer.js"
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -17,8 +17,8 @@ HEAD = """# Every command
 
 Written by `python -m tools.commands_page`. `lostsales COMMAND --help` shows the same.
 
-An error is one message with exit code 2. The ending of a file (`.csv`, `.parquet`, `.xlsx`) determines its format. With `--json` the
-standard output holds one JSON object and nothing else. Progress and time left are shown on the standard error.
+An error is one message with exit code 2. The ending of a file (`.csv`, `.parquet`, `.xlsx`) determines its format.
+With `--json` the standard output holds one JSON object and nothing else. Progress is shown on the standard error.
 """
 SHARED = """## Options of every command that reads a log
 

@@ -1,5 +1,6 @@
 """A column as it came: numbers, truth values, moments and texts, before anything is made of them."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -26,7 +27,8 @@ def connect() -> duckdb.DuckDBPyConnection:
             "memory_limit": f"{int(memory_limit())}B",
         }
     )
-    connection.execute("SET enable_progress_bar = false")  # which would draw on the standard output
+    with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets, where nothing would be drawn
+        connection.execute("SET enable_progress_bar = false")  # which would draw on the standard output
     return connection
 
 
