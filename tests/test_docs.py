@@ -102,7 +102,7 @@ def test_the_readme_prints_what_it_shows(whole: bool, tmp_path: Path, monkeypatc
     ((_, today),) = blocks(page, "csv")
     (tmp_path / "today.csv").write_text(today)
     shown = [each for _, text in blocks(page, "console") for each in text.removeprefix("$ ").split("\n$ ")]
-    assert [shlex.split(each)[1] for each in shown] == ["example", "audit", "fit", "recommend", "evaluate"]
+    assert [shlex.split(each)[1] for each in shown] == ["example", "audit", "fit", "evaluate", "recommend"]
     for command, *lines in (each.splitlines() for each in shown):
         if whole or shlex.split(command)[1] != "evaluate":
             printed = [line.rstrip() for line in run(command).splitlines()]
@@ -140,7 +140,8 @@ def test_a_notebook_is_that_of_its_page(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.slow) if each not in QUICK_TUTORIALS else each for each in notebooks.NAMES]
+    "name",
+    [pytest.param(each, marks=pytest.mark.slow) if each not in QUICK_TUTORIALS else each for each in notebooks.NAMES],
 )
 def test_a_notebook_prints_what_its_page_shows(name: str) -> None:
     text = (notebooks.FOLDER / f"{name}.md").read_text(encoding="utf-8")

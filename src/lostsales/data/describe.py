@@ -357,9 +357,9 @@ def _span(values: Floats) -> str:
 def _stockouts_by(log: SalesLog) -> str:
     columns = log.problem.columns
     if log.notes.record_ignored or log.problem.stockouts_by == "stock":
-        return "by the stock: every sell-out counts as one"
+        return "by the stock: every sell-out is treated as one"
     if log.out_of_stock is None:
-        return "no flag in the log: every sell-out counts as one" if log.stockout is None else "by the log's flag"
+        return "no flag in the log: every sell-out is treated as one" if log.stockout is None else "by the log's flag"
     by = f"by {columns.out_of_stock or columns.in_stock or columns.in_stock_share}"
     return by if log.stockout is None else f"{by} or the log's flag"
 

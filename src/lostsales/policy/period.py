@@ -49,7 +49,7 @@ def transition(
 ) -> Outcome:
     """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (Section 2), with the truncation rule where the shop has one.
 
-    `arrived_t` is what arrives in the period (`policy/period.py`); the order unless given.
+    `arrived_t` is what arrives in the period (`policy/period.py`); by default the order.
 
     >>> from lostsales.data.shop import Shop
     >>> flow, costs = Shop(arrival="before", longest_run=1).flow, UnitCosts(lost=2, order=3, holding=1)
@@ -91,7 +91,7 @@ class Pipeline:
 
     @classmethod
     def of(cls, shop: Shop, units: Floats | None, series: int, rng: np.random.Generator) -> "Pipeline":
-        """The pipeline of an opening, empty unless given; whether an order in it is lost is drawn."""
+        """The pipeline of an opening, by default empty; whether an order in it is lost is drawn."""
         length, law = shop.pipeline_length, shop.lead_times
         units = np.zeros((series, length)) if units is None else units
         if law.is_fixed:

@@ -21,7 +21,7 @@ from lostsales.types import Array, Bools, Floats
 PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
-UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
+UNKNOWN_SERIES = "a series that the log never had: it is treated as a usual one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
 NEVER_ORDERED = "no order was ever logged for this product: candidates follow from its demand"

@@ -136,7 +136,9 @@ def test_recommend_writes_dates_and_names_as_in_the_table(folder: Path, tmp_path
 
 def test_day_one_needs_no_recent_rows(folder: Path) -> None:
     rows = json.loads(run("recommend", folder / "policy", "--today", folder / "today.csv", "--json"))
-    assert {row["flag"] for row in rows["recommendations"]} == {"nothing known of the past: the usual demand stands in"}
+    assert {row["flag"] for row in rows["recommendations"]} == {
+        "nothing known of the past: the usual demand is assumed"
+    }
 
 
 def test_many_rows_are_cut_on_the_screen(folder: Path, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_names_of_the_shop_are_shown_as_text(tmp_path: Path) -> None:
     assert NASTY not in page
     assert "&lt;script&gt;document.title=" in page
     assert "2026-05-30" in page
-    assert "every sell-out counts as one" in page
+    assert "every sell-out is treated as one" in page
 
 
 def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Cells:
     days: bool = False  # the moments are dates without a time of day
 
     def missing(self) -> Bools:
-        """Rows that have no value; "nan" counts as none."""
+        """Rows that have no value; "nan" is treated as none."""
         found = np.ones(self.rows, dtype=bool)
         for values in (self.numbers, self.truths):
             found &= True if values is None else np.isnan(values)

@@ -1,6 +1,6 @@
 """Demands before the anchor as coordinates of a history, where demand depends on more than the last one (Appendix G.1).
 
-A censored one counts as the least that it was, and one before the first period as the anchor's.
+A censored one is the least that it was, and one before the first period as the anchor's.
 """
 
 import numpy as np

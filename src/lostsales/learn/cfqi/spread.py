@@ -96,7 +96,7 @@ class HistoryRegression:
 def _without_strays(histories: HistoryRegression, taken: Floats) -> tuple[QFunction, Floats]:
     """Regression of what was done on the history, rows far from it left aside, and the residuals of all rows.
 
-    One that explains no more than chance would is taken for a constant: it would cut the ends of a uniform log.
+    One that explains no more than chance would is treated as a constant: it would cut the ends of a uniform log.
     """
     constant, search = taken - taken.mean(), histories.search
     chosen = search.choose(constant)
@@ -107,7 +107,7 @@ def _without_strays(histories: HistoryRegression, taken: Floats) -> tuple[QFunct
     for _ in range(ROUNDS + 1 if explains else 1):
         mean = histories.fit(taken, near, chosen, bounds)
         residuals = taken - mean.values(histories.block, NO_ACTION)[:, 0]
-        # Where most rows agree exactly the median is next to nothing: rows that the regression misses are no strays.
+        # If most rows agree exactly the median is next to nothing: rows that the regression misses are no strays.
         far = max(STRAYS_FROM * float(np.median(np.abs(residuals))), float(residuals.std()), ROUNDING)
         near = np.abs(residuals) <= far
     return (mean, residuals) if explains else (replace(mean, weights=np.zeros_like(mean.weights)), constant)

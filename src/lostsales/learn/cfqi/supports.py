@@ -13,7 +13,7 @@ from lostsales.learn.cfqi.support import Support
 from lostsales.types import Bools
 
 AFTER_STOCKOUT_ROWS = 60  # from which on behaviour after a stock-out has a support of its own
-RULED_ROWS = 12  # from which on one price or one order after every stock-out counts as a rule
+RULED_ROWS = 12  # from which on one price or one order after every stock-out is a rule
 FIXED_SHARE = 0.9  # of the rows that leave one price or order to choose, from which on `fit` says so
 DECISIONS = ("price", "order")
 
