@@ -1,7 +1,7 @@
 """Views and history blocks of rows of a log and of open periods.
 
 A history block H'_{(t-i):t} (Section 3.2) holds all that a decision at depth i may depend on: the anchor's demand, then
-from the newest period back features, stock and, in closed periods, the action. Where orders take time, the open period
+from the newest period back features, stock and, in closed periods, the action. If orders take time, the open period
 has its pipeline too, and where they have their days its position in their cycle.
 """
 

@@ -128,7 +128,7 @@ def read_open_day(
 ) -> OpenDay:
     """Read and check today's rows, and find each series' depth and history; `repeats` allows several rows of a series.
 
-    Where all recent rows of a series are stock-outs, its depth is their number and its anchor `usual_demand`, or their
+    If all recent rows of a series are stock-outs, its depth is their number and its anchor `usual_demand`, or their
     largest sales where these are more; where it has no recent rows, or periods are missing before today, its demand is
     its `last_sales`, or else `usual_demand`. All but a `last_sales` that was no stock-out are flagged.
     """
