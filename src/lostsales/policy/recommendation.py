@@ -107,7 +107,10 @@ def _decided(policy: SavedPolicy, decide: Decide, rows: Any, recent: Any) -> Any
     )
     day = open_day(policy, recent, table.to_native(), repeats=True)
     action = decide(policy, day.view, np.random.default_rng(0))
-    found = as_frame(Recommendation(policy.problem, day.keys, {names.price: action.price, names.order: action.order}), table.to_native())
+    found = as_frame(
+        Recommendation(policy.problem, day.keys, {names.price: action.price, names.order: action.order}),
+        table.to_native(),
+    )
     return nw.from_native(found).drop(missing).to_native()
 
 

@@ -14,6 +14,7 @@ from lostsales.data.economics import UnitCosts, carried, sales_profit, units_ava
 from lostsales.data.shop import Shop
 from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
+from lostsales.lab.benchmarks.entrant import Entrant
 from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, Batch, read_instances
 from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
@@ -42,6 +43,7 @@ class BatchRun:
     batch: Batch
     sales_only: bool
     search: Search = DEFAULT
+    entrant: Entrant | None = None
 
     @property
     def key(self) -> str:
@@ -53,11 +55,12 @@ class BatchRun:
         """Fingerprint of its instances and the search."""
         batch = self.batch
         arrays = (batch.profit, batch.holding, batch.train, batch.demand, batch.lead_times)
-        return fingerprint(self.key, repr(self.search), *(each.tobytes() for each in arrays))
+        by = self.entrant.fingerprint if self.entrant else ""
+        return fingerprint(self.key, repr(self.search), by, *(each.tobytes() for each in arrays))
 
     def run(self) -> Figures:
         """The score of every instance."""
-        return {"scores": play_batch(self.batch, self.sales_only, self.search).tolist()}
+        return {"scores": play_batch(self.batch, self.sales_only, self.search, self.entrant).tolist()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,7 @@ class InventoryBench:
     """The board, as published and with only sales shown."""
 
     batches: list[Batch]
+    entrant: Entrant | None = None
     name: str = "inventorybench"
     source: str = (
         "Baek, Fu, Ma and Peng (2025), AI agents for inventory control: https://github.com/TianyiPeng/InventoryBench"
@@ -78,7 +82,9 @@ class InventoryBench:
     @property
     def parts(self) -> Sequence[BatchRun]:
         """Six batches on each of two boards."""
-        return [BatchRun(batch, sales_only) for sales_only in (False, True) for batch in self.batches]
+        return [
+            BatchRun(batch, sales_only, entrant=self.entrant) for sales_only in (False, True) for batch in self.batches
+        ]
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
         """Mean score by batch, and over all instances."""
@@ -101,7 +107,9 @@ def _scored(board: str, case: str, scores: Floats, best: float | None) -> BoardR
     return BoardRow.of(board, case, "score", scores, best, "" if best is None else "best published")
 
 
-def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT) -> Floats:
+def play_batch(
+    batch: Batch, sales_only: bool = False, search: Search = DEFAULT, entrant: Entrant | None = None
+) -> Floats:
     """The score of every instance, (instances,).
 
     The policy is shown the demand of each period after it, or its sales; the units that arrived, not their order,
@@ -113,15 +121,22 @@ def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT)
     terms, flow, costs = terms_of(shop, shown=False), shop.flow, _costs(batch)
     levels = MovingLevels.start(n).after(batch.train)
     stock, reward = np.zeros(n), np.zeros(n)
+    asked = entrant.start(batch.history) if entrant else None
+    seen = {f"last_{name}": np.zeros(n) for name in ("sales", "stockout", "order", "received")}
     for t in range(periods):
-        order = find_actions(levels, _situation(batch, stock, supply, search), terms, search).order
+        if asked is None:
+            order = find_actions(levels, _situation(batch, stock, supply, search), terms, search).order
+        else:
+            order = asked(batch.columns(t) | {"stock": stock, "on_order": deliveries.on_order(t)} | seen)
         arrived = deliveries.arrived(t, order)
         supply, available = supply.after(order, arrived), units_available(stock, arrived, flow)
         sold = np.minimum(available, batch.demand[:, t])
         stock = carried(available, sold, flow)
         reward += sales_profit(batch.profit, sold, batch.demand[:, t] - sold, stock, costs)
         shown = sold if sales_only else batch.demand[:, t]
-        levels = levels.after(shown[:, None], ((stock <= 0) & sales_only)[:, None])
+        hidden = (stock <= 0) & sales_only
+        levels = levels.after(shown[:, None], hidden[:, None])
+        seen = {"last_sales": shown, "last_stockout": hidden, "last_order": order, "last_received": arrived}
     total = batch.profit * batch.demand.sum(axis=1)
     return np.asarray(np.maximum(np.divide(reward, total, out=np.zeros(n), where=total > 0), 0.0))
 

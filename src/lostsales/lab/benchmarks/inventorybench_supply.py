@@ -35,6 +35,12 @@ class Deliveries:
         return np.asarray((self.orders[:, : t + 1] * due).sum(axis=1))
 
 
+    def on_order(self, t: int) -> Floats:
+        """Units on the way before a period, as the publisher shows them: without orders that never arrive."""
+        lead_times = self.batch.lead_times[:, :t]
+        return np.asarray((self.orders[:, :t] * (lead_times >= t - np.arange(t))).sum(axis=1))
+
+
 @dataclass(frozen=True, eq=False)
 class KnownSupply:
     """Orders on the way if all lead times are equal."""
