@@ -51,7 +51,8 @@ def benchmark(
     policy: Annotated[
         str | None,
         typer.Option(
-            metavar="MODULE:CLASS", help="Your policy instead of ours: a class with decide(frame), and fit(frame) if it learns."
+            metavar="MODULE:CLASS",
+            help="Your policy instead of ours: a class with decide(frame), and fit(frame) if it learns.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the results; an interrupted run is resumed.")],
@@ -171,7 +172,9 @@ def _panel(axis: "Axes", rows: "list[BoardRow]", marks: dict[str, str], by_whom:
             axis.plot(list(known.values()), at, mark, color=REFERENCE, markerfacecolor="none", label=by)
     errors = [margin(row.std_error or 0.0) for row in ours.values()]
     means = [row.ours for row in ours.values()]
-    axis.errorbar(means, list(places.values()), xerr=errors, fmt="o", color=OURS, label=f"{by_whom}, 95 %", markersize=4)
+    axis.errorbar(
+        means, list(places.values()), xerr=errors, fmt="o", color=OURS, label=f"{by_whom}, 95 %", markersize=4
+    )
     axis.set_yticks(list(places.values()), list(places), fontsize=8)
     axis.set_ylim(len(places) - 0.5, -0.5)
     axis.grid(axis="x", alpha=0.3)

@@ -108,7 +108,7 @@ def run_board(board: Board, folder: Path, progress: Progress | None = None) -> l
 
 def stem(board: Board) -> str:
     """Name of the files of a board; an entrant has files of its own."""
-    return board.name if board.entrant is None else f"{board.name}-{re.sub(r'[^\w.]+', '-', board.entrant.place)}"
+    return board.name if board.entrant is None else re.sub(r"[^\w.]+", "-", f"{board.name} {board.entrant.place}")
 
 
 def _measured(part: Part, name: str, journal: JournalFolder) -> Figures:

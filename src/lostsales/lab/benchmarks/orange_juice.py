@@ -55,7 +55,9 @@ class JuiceRound:
         """Fingerprint of the rows up to the target weeks."""
         kept = self.weeks["week"] <= self.end + AHEAD[-1]
         by = self.entrant.fingerprint if self.entrant else ""
-        return fingerprint(self.key, by, *(np.ascontiguousarray(values[kept]).tobytes() for values in self.weeks.values()))
+        return fingerprint(
+            self.key, by, *(np.ascontiguousarray(values[kept]).tobytes() for values in self.weeks.values())
+        )
 
     def run(self) -> Figures:
         """Sum of absolute percentage errors, number of forecasts, and of those within the 80 % band."""
