@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Environments of their own, by the dependency groups of pyproject.toml that say why.
-GROUPS := survival rl peers studies mlflow
+GROUPS := rl peers studies mlflow
 ready = .venv-$(1)/.ready
 PIP := -m pip install --quiet --disable-pip-version-check
 
@@ -53,9 +53,8 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 # Also writes how long every test takes (tests/seconds.txt), by which make check leaves out the slowest.
-test: lint $(call ready,survival)
+test: lint
 	$(BIN)/pytest -n 2 --dist loadfile --write-times
-	.venv-survival/bin/pytest tests/survival
 
 check-slow: $(READY)
 	$(BIN)/pytest -m slow
@@ -75,7 +74,7 @@ docs: pages
 figures: $(READY)
 	$(BIN)/python -m tools.figures $(if $(DATA),--data $(DATA)) $(if $(MOST),--most $(MOST))
 
-bench: $(READY) $(call ready,survival)
+bench: $(READY) $(call ready,studies)
 	$(BIN)/python -m benchmarks
 
 ppo: $(call ready,rl)

@@ -6,7 +6,6 @@ file for each, so that its bytes do not depend on that order. A process that is 
 
 import json
 import os
-import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
+from lostsales.data.file_lock import lock_file
 from lostsales.data.json_files import finite, read_json, write_json
 from lostsales.data.output_files import check_output, replacing
 from lostsales.data.parallel import on_processes
@@ -164,10 +164,5 @@ def _opened(path: Path) -> BinaryIO:
 
 def _lock(file: BinaryIO, path: Path) -> None:
     """An exclusive lock, released when the file is closed or the process ends."""
-    if sys.platform != "win32":
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LostSalesError(f"another process is writing to {path}; wait until it has ended") from None
+    if lock_file(file.fileno()) == "taken":
+        raise LostSalesError(f"another process is writing to {path}; wait until it has ended")

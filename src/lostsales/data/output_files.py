@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Literal
 
+from lostsales.data.file_lock import lock_file
 from lostsales.errors import LostSalesError
 
 OPEN_FILES = Path("/proc/self/fd")
@@ -107,7 +107,7 @@ def remove_abandoned(folder: Path) -> None:
         with suppress(OSError):
             descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor) == "locked":
+                if stat.S_ISREG(os.fstat(descriptor).st_mode) and lock_file(descriptor) == "locked":
                     os.unlink(folder / name)
             finally:
                 os.close(descriptor)
@@ -168,7 +168,7 @@ def _temporary(path: Path) -> Iterator[Path]:
     nameless = _nameless_file(path.parent, mode)
     if nameless is not None:
         try:
-            _lock(nameless)
+            lock_file(nameless)
             yield OPEN_FILES / str(nameless)
         finally:
             os.close(nameless)
@@ -176,14 +176,19 @@ def _temporary(path: Path) -> Iterator[Path]:
     while True:
         temporary = _temporary_name(path)
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
-        if _lock(descriptor) != "taken" and _is_at(descriptor, temporary):
+        if sys.platform == "win32":  # an open file can be neither renamed nor removed
+            os.close(descriptor)
+            descriptor = -1
+            break
+        if lock_file(descriptor) != "taken" and _is_at(descriptor, temporary):
             break
         os.close(descriptor)  # another process took it for abandoned
     try:
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-        os.close(descriptor)
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _nameless_file(folder: Path, mode: int) -> int | None:
@@ -251,21 +256,6 @@ def _mode_of(path: Path) -> int | None:
         return stat.S_IMODE(path.lstat().st_mode)
     except FileNotFoundError:
         return None
-
-
-def _lock(descriptor: int) -> Literal["locked", "taken", "unknown"]:
-    """Lock a file until the process ends; unknown where the system or the file system has no locks."""
-    if sys.platform == "win32":
-        return "unknown"
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return "taken"
-    except OSError:
-        return "unknown"
-    return "locked"
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

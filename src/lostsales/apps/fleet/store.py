@@ -19,7 +19,6 @@ settings and seed give the same bytes.
 
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,12 +26,13 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from lostsales.apps.fleet.shard_log import ShardRows
 from lostsales.apps.fleet.sharding import Sharding, rows_file
+from lostsales.data.file_lock import lock_file
 from lostsales.data.journal import JournalFolder
 from lostsales.data.json_files import read_json
 from lostsales.data.output_files import replacing
@@ -267,23 +267,11 @@ class Store:
         """Lock the store for one writer; the lock ends with the process, however that ends."""
         with (self.folder / "lock").open("ab") as file:
             end = monotonic() + patience
-            while not _locked(file):
+            while lock_file(file.fileno()) == "taken":
                 if monotonic() > end:
                     raise StoreLockedError(f"another process is writing to {self.folder}; wait until it has ended")
                 sleep(0.05)
             yield
-
-
-def _locked(file: IO[bytes]) -> bool:
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 class StoreLockedError(LostSalesError):
