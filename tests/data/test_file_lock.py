@@ -13,8 +13,6 @@ SOURCE = Path(str(lostsales.__file__)).parent
 LOCKS = (
     "import os, sys; from lostsales.data.file_lock import lock_file; print(lock_file(os.open(sys.argv[1], os.O_RDWR)))"
 )
-    "import os, sys; from lostsales.data.file_lock import lock_file; print(lock_file(os.open(sys.argv[1], os.O_RDWR)))"
-)
 ONE_SYSTEM = {"fcntl", "grp", "msvcrt", "pty", "pwd", "resource", "termios", "winreg"}
 
 

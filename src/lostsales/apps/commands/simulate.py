@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_DEPTHS = 6
 
 
-class Format(StrEnum):
+class LogFormat(StrEnum):
     """What a log is written as."""
 
     TABLE = "table"
@@ -40,8 +40,8 @@ def simulate(
         Path | None, typer.Option(help="Write the log (.parquet or .csv), with its problem file next to it.")
     ] = None,
     file_format: Annotated[
-        Format, typer.Option("--format", help="`minari` writes the log as a dataset of Minari, to a folder.")
-    ] = Format.TABLE,
+        LogFormat, typer.Option("--format", help="`minari` writes the log as a dataset of Minari, to a folder.")
+    ] = LogFormat.TABLE,
     truth: Annotated[Path | None, typer.Option(help="Write the true demand and profit of every row.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +58,7 @@ def simulate(
     from lostsales.simulation.simulator import evaluate_policy, simulate, summarise
 
     inputs = named_files(scenario, policy)
-    if file_format is Format.MINARI:
+    if file_format is LogFormat.MINARI:
         if out is None:
             raise LostSalesError("--format minari needs --out FOLDER")
         check_dataset(out)
@@ -77,7 +77,7 @@ def simulate(
             log, hidden = simulate(shop, decides, episodes, seed, report)
             summary = summarise(log, hidden)
             hidden_table = {} if truth is None else {truth: hidden.columns(log)}
-            if out is None or file_format is Format.MINARI:
+            if out is None or file_format is LogFormat.MINARI:
                 write_tables(hidden_table)
                 if out is not None:
                     write_minari(log, out)
