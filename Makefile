@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+# Where an environment keeps its commands.
+PLACE := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PLACE)
 READY := $(VENV)/.ready
 # Environments of their own, by the dependency groups of pyproject.toml that say why.
 GROUPS := rl peers studies mlflow
@@ -11,12 +13,12 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test check-slow pages docs figures demo dist bench ppo peers study mlflow format clean
+.PHONY: check lint test tests check-slow pages docs figures demo dist bench ppo peers study mlflow format clean
 
 # Dependency groups need a recent pip.
 define environment
 	$(PYTHON) -m venv $(1)
-	$(1)/bin/python $(PIP) --upgrade pip==26.3
+	$(1)/$(PLACE)/python $(PIP) --upgrade pip==26.3
 endef
 
 $(READY): pyproject.toml constraints.txt
@@ -28,8 +30,8 @@ $(READY): pyproject.toml constraints.txt
 # Torch first and alone, so that a CPU build at hand is taken and not replaced.
 $(foreach name,$(GROUPS),$(call ready,$(name))): .venv-%/.ready: pyproject.toml constraints.txt
 	$(call environment,.venv-$*)
-	$(if $(filter rl peers,$*),.venv-$*/bin/python $(PIP) --constraint constraints.txt torch==2.13.0)
-	.venv-$*/bin/python $(PIP) --constraint constraints.txt --group $* \
+	$(if $(filter rl peers,$*),.venv-$*/$(PLACE)/python $(PIP) --constraint constraints.txt torch==2.13.0)
+	.venv-$*/$(PLACE)/python $(PIP) --constraint constraints.txt --group $* \
 		$(if $(filter-out peers,$*),--editable '.[$(if $(filter mlflow,$*),mlflow,plots)]')
 	@touch $@
 
@@ -51,10 +53,16 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint deploy/Dockerfile
+	$(BIN)/zizmor --offline --quiet .github
 
 # Also writes how long every test takes (tests/seconds.txt), by which make check leaves out the slowest.
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile --write-times
+
+# The same tests without lint, as they run on other systems.
+tests: $(READY)
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check-slow: $(READY)
 	$(BIN)/pytest -m slow
@@ -63,6 +71,7 @@ pages: $(READY)
 	$(BIN)/python -m tools.commands_page
 	$(BIN)/python -m tools.methods_page
 	$(BIN)/python -m tools.problem_page
+	$(BIN)/python -m tools.leaderboard_page
 
 # The site; a broken link, a page outside the navigation or any other warning ends it.
 docs: pages

@@ -24,7 +24,7 @@ from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.apps.fleet.shops import shop_columns, taken, write_source
 from tests.learn.small import days, frame_of, small_log
-from tools import commands_page, methods_page, problem_page
+from tools import commands_page, leaderboard_page, methods_page, problem_page
 from tools.commands_page import commands, examples
 
 ROOT = Path(__file__).parents[1]
@@ -175,7 +175,7 @@ def test_every_public_name_is_in_the_api_reference() -> None:
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    for generated in (commands_page, methods_page, problem_page):
+    for generated in (commands_page, leaderboard_page, methods_page, problem_page):
         assert generated.PAGE.read_text(encoding="utf-8") == generated.page(), "run make pages"
 
 

@@ -137,5 +137,5 @@ def test_the_command_writes_tables_and_a_picture(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     found = json.loads(result.stdout)
     assert len(found["rows"]) == 14
-    assert [Path(each).suffix for each in found["written"]] == [".csv", ".md", ".png"]
+    assert [Path(each).suffix for each in found["written"]] == [".csv", ".json", ".md", ".png"]
     assert all(Path(each).stat().st_size > 100 for each in found["written"])

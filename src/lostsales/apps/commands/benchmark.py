@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from enum import StrEnum
 from importlib.util import find_spec
 from itertools import groupby
@@ -60,7 +61,7 @@ def benchmark(
 ) -> None:
     """Run a public benchmark by its published protocol, and compare the results with the published ones.
 
-    Writes a table (CSV and Markdown) and a figure to the folder. If interrupted, the same command resumes.
+    Writes a table (CSV, JSON and Markdown) and a figure to the folder. If interrupted, the same command resumes.
 
     Example: `lostsales benchmark inventorybench InventoryBench/benchmark --out boards`
     """
@@ -85,9 +86,12 @@ def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> 
 
 def to_json(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> dict[str, Any]:
     """Content of the table for JSON."""
+    from importlib.metadata import version
+
     return {
         "benchmark": board.name,
         "policy": board.entrant.place if board.entrant else "lostsales",
+        "version": version("lostsales"),
         "source": board.source,
         "rows": [row.as_dict() for row in rows],
         "written": [str(path) for path in written],
@@ -95,7 +99,7 @@ def to_json(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> dict
 
 
 def write_board(board: "Board", rows: "list[BoardRow]", folder: Path) -> list[Path]:
-    """The table as CSV and Markdown, and the picture where matplotlib is installed."""
+    """The table as CSV, JSON and Markdown, and the picture where matplotlib is installed."""
     from lostsales.data.output_files import replacing
     from lostsales.lab.benchmarks.board import stem
 
@@ -103,7 +107,9 @@ def write_board(board: "Board", rows: "list[BoardRow]", folder: Path) -> list[Pa
     writer = csv.DictWriter(sheet, list(rows[0].as_dict()), lineterminator="\n")
     writer.writeheader()
     writer.writerows(row.as_dict() for row in rows)
-    files = {f"{stem(board)}.csv": sheet.getvalue(), f"{stem(board)}.md": "\n".join(_markdown(board, rows))}
+    text = json.dumps(to_json(board, rows, []), indent=1)
+    files = {f"{stem(board)}.csv": sheet.getvalue(), f"{stem(board)}.json": f"{text}\n"}
+    files[f"{stem(board)}.md"] = "\n".join(_markdown(board, rows))
     for name, text in files.items():
         with replacing(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")

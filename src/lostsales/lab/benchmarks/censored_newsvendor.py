@@ -31,7 +31,7 @@ from lostsales.types import Floats
 MEAN = 20
 LARGEST = {"poisson": 22, "geometric": 30}  # stock of the logs
 REGIMES = {"identifiable": -0.1, "knife-edge": 0.0, "unidentifiable": 0.1}  # fractile less P(D <= largest stock)
-LOGS, ROWS = 20, 1_000
+LOGS, ROWS = 10, 1_000
 EPISODES, PERIODS = 20, 250  # of the simulation by which costs are compared
 MOST_ORDER = 200
 LEVELS = np.arange(MOST_ORDER + 1.0)
