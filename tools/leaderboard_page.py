@@ -16,9 +16,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, RESULTS = DOCS / "leaderboard.md", DOCS / "results" / "boards"
 HEAD = """# Leaderboard
 
-Written by `python -m tools.leaderboard_page` from the results in `docs/results/boards`; protocols and measured tables with their commits are on
-the page of the [public benchmarks](public-benchmarks.md). To enter a policy of yours, run `lostsales benchmark NAME --policy my_package:MyPolicy --out DIR`
-and add the JSON that it writes.
+Written by `python -m tools.leaderboard_page` from the results in `docs/results/boards`.
+Protocols are on the page of the
+[public benchmarks](public-benchmarks.md#a-policy-of-yours), which also says how to enter a policy of yours. Standard errors are in brackets.
 """
 BETTER = {"score": True, "share of logs whose regime the audit names": True}  # else less is better
 

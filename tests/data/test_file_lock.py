@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import lostsales
-from lostsales.data.file_lock import lock_file
+from lostsales.data.output_files import try_lock
 
 SOURCE = Path(str(lostsales.__file__)).parent
 LOCKS = (
-    "import os, sys; from lostsales.data.file_lock import lock_file; print(lock_file(os.open(sys.argv[1], os.O_RDWR)))"
+    "import os, sys; from lostsales.data.output_files import try_lock; print(try_lock(os.open(sys.argv[1], os.O_RDWR)))"
 )
 ONE_SYSTEM = {"fcntl", "grp", "msvcrt", "pty", "pwd", "resource", "termios", "winreg"}
 
@@ -24,7 +24,7 @@ def locked_by_another(path: Path) -> str:
 def test_a_lock_ends_when_its_file_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with path.open("ab") as file:
-        assert lock_file(file.fileno()) == "locked"
+        assert try_lock(file.fileno()) == "locked"
         assert locked_by_another(path) == "taken"
         file.write(b"one line\n")
     assert locked_by_another(path) == "locked"
@@ -39,7 +39,7 @@ def imported() -> Iterator[tuple[str, str]]:
 
 
 def test_only_the_lock_needs_modules_of_one_system() -> None:
-    assert {place for place, name in imported() if name in ONE_SYSTEM} == {"file_lock.py"}
+    assert {place for place, name in imported() if name in ONE_SYSTEM} == {"output_files.py"}
 
 
 def test_files_are_replaced_and_never_renamed_over() -> None:

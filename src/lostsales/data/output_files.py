@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from glob import glob, has_magic
 from pathlib import Path
+from typing import Literal
 
-from lostsales.data.file_lock import lock_file
 from lostsales.errors import LostSalesError
 
 OPEN_FILES = Path("/proc/self/fd")
 NEW_FILE = 0o666  # less the umask
+FAR = 1 << 40  # byte that stands for the whole file where locks are of bytes: beyond the end of any file of ours
 # Names of our temporary files, which no person would choose.
 _TEMPORARY = re.compile(r"\.lostsales-[0-9a-f]{16}\.part")
 _KINDS = {
@@ -107,7 +108,7 @@ def remove_abandoned(folder: Path) -> None:
         with suppress(OSError):
             descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                if stat.S_ISREG(os.fstat(descriptor).st_mode) and lock_file(descriptor) == "locked":
+                if stat.S_ISREG(os.fstat(descriptor).st_mode) and try_lock(descriptor) == "locked":
                     os.unlink(folder / name)
             finally:
                 os.close(descriptor)
@@ -168,7 +169,7 @@ def _temporary(path: Path) -> Iterator[Path]:
     nameless = _nameless_file(path.parent, mode)
     if nameless is not None:
         try:
-            lock_file(nameless)
+            try_lock(nameless)
             yield OPEN_FILES / str(nameless)
         finally:
             os.close(nameless)
@@ -180,7 +181,7 @@ def _temporary(path: Path) -> Iterator[Path]:
             os.close(descriptor)
             descriptor = -1
             break
-        if lock_file(descriptor) != "taken" and _is_at(descriptor, temporary):
+        if try_lock(descriptor) != "taken" and _is_at(descriptor, temporary):
             break
         os.close(descriptor)  # another process took it for abandoned
     try:
@@ -256,6 +257,29 @@ def _mode_of(path: Path) -> int | None:
         return stat.S_IMODE(path.lstat().st_mode)
     except FileNotFoundError:
         return None
+
+
+def try_lock(descriptor: int) -> Literal["locked", "taken", "unknown"]:
+    """Lock a file until the process ends; unknown where the file system has no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            place = os.lseek(descriptor, 0, os.SEEK_CUR)
+            os.lseek(descriptor, FAR, os.SEEK_SET)
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(descriptor, place, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return "taken"
+    except OSError:
+        return "unknown"
+    return "locked"
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

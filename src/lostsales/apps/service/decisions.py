@@ -14,8 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
-from lostsales.data.file_lock import lock_file
-from lostsales.data.output_files import check_output
+from lostsales.data.output_files import check_output, try_lock
 from lostsales.errors import LostSalesError, SettingError
 
 Status = Literal["accepted", "changed", "declined"]
@@ -306,7 +305,7 @@ def _locked(path: Path) -> IO[bytes]:
         lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o666), "ab")
     except OSError as error:
         raise SettingError(f"{name} cannot be written: {error.strerror}") from None
-    if lock_file(lock.fileno()) == "taken":
+    if try_lock(lock.fileno()) != "locked":
         lock.close()
         raise SettingError(f"another service stores its decisions in {path}")
     return lock
