@@ -16,9 +16,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, RESULTS = DOCS / "leaderboard.md", DOCS / "results" / "boards"
 HEAD = """# Leaderboard
 
-Written by `python -m tools.leaderboard_page` from the results in `docs/results/boards`.
-Protocols are on the page of the
-[public benchmarks](public-benchmarks.md#a-policy-of-yours), which also says how to enter a policy of yours. Standard errors are in brackets.
+Written by `python -m tools.leaderboard_page` from the results in `docs/results/boards`. The page of the
+[public benchmarks](public-benchmarks.md) has the protocols, and how to run a policy of yours. Standard errors are in
+brackets.
 """
 BETTER = {"score": True, "share of logs whose regime the audit names": True}  # else less is better
 
