@@ -183,9 +183,9 @@ def compare(
     Raises
     ------
     SettingError
-        Where a method or estimator is unknown, or the horizon is below 1.
+        If a method or estimator is unknown, or the horizon is below 1.
     LostSalesError
-        Where the log has no stock, orders or costs, or no method can be fitted to it.
+        If the log has no stock, orders or costs, or no method can be fitted to it.
 
     Examples
     --------
@@ -348,7 +348,7 @@ def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
 def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...]) -> tuple[Advice, str | None, str]:
     """The verdict, the method to deploy or to prove in a pilot, and the sentence.
 
-    Where the log gives red concerns no gain is claimed, whatever the figures say.
+    If the log gives red concerns no gain is claimed, whatever the figures say.
     """
     withheld = texts(doubts, "red")
     parts = [each for each in candidates if each.assortment is not None and not texts(each.concerns, "amber")]

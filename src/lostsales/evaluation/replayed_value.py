@@ -44,7 +44,7 @@ def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> Sa
     Returns
     -------
     SavedPolicy
-        The policy with that value, also in its file; as it is, with a warning, where no episodes can be replayed, and
+        The policy with that value, also in its file; unchanged, with a warning, if no episodes can be replayed, and
         without one where it has no Q-functions.
 
     Examples

@@ -91,7 +91,7 @@ class PolicyBase:
         Raises
         ------
         LostSalesError
-            Where the policy cannot recommend or a table is not usable; the message names the rows.
+            If the policy cannot recommend or a table is not usable; the message names the rows.
 
         """
         return recommend(self, recent, today)

@@ -118,7 +118,7 @@ def load(path: str | Path) -> SavedPolicy:
     Raises
     ------
     LostSalesError
-        Where the file is damaged, altered, of another format or of a kind that no installed package has.
+        If the file is damaged, altered, of another format or of a kind that no installed package has.
 
     Examples
     --------

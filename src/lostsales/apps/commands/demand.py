@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lostsales.demand.law.price_response import PriceResponse
     from lostsales.demand.law.price_slopes import SlopeEstimate
 
-BAR = 22
+BAR = 22  # characters of the longest bar
 CALIBRATION = "distance", "p_value", "correlation", "correlation_p_value", "memory", "memory_p_value", "fits"
 LAST, PRICE = "last demand", "price"
 SHOWN = 10  # products, half of them the most and half the least elastic

@@ -64,7 +64,7 @@ def report(
     Raises
     ------
     LostSalesError
-        Where the path cannot be written, or the log or the policy cannot be evaluated.
+        If the path cannot be written, or the log or the policy cannot be evaluated.
 
     Examples
     --------

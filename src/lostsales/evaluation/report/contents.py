@@ -131,9 +131,9 @@ def report_contents(
     Raises
     ------
     SettingError
-        Where a method is unknown, the horizon is below 1, or policy and log differ in their problem.
+        If a method is unknown, the horizon is below 1, or policy and log differ in their problem.
     LostSalesError
-        Where the log has no stock, orders or costs, or the policy cannot be evaluated from a log.
+        If the log has no stock, orders or costs, or the policy cannot be evaluated from a log.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class Planner(Learner):
     """Planner: prices and orders together, on a demand distribution that is estimated from the censored log.
 
     Profit and stock balance are known, and demand does not depend on the stock (Assumption 4), so only the law of
-    demand given prices, features and its past is learned. Where states are few and demand depends on its past, a
+    demand given prices, features and its past is learned. If states are few and demand depends on its past, a
     dynamic program decides; in a run of stock-outs the hidden demand enters its state by the mean of the belief over
     it. Products, dates and long lead times are decided by a search on sampled futures with common random numbers.
 
@@ -90,7 +90,7 @@ class Planner(Learner):
     pessimism : float
         0: maximise the mean value over the laws; towards 1: an ever lower quantile of it.
     price_caution : float
-        Where products have price responses of their own, another price than the usual one is worth less by what so many
+        If products have price responses of their own, another price than the usual one is worth less by what so many
         standard errors of the elasticity cost today.
     discount : float, optional
         Discount of the plan; by default the larger of the problem's and 0.97.

@@ -26,7 +26,7 @@ COORDINATES = ("market", "price", "last demand", "mean")  # of `Points`
 
 @dataclass(frozen=True, eq=False)
 class ReplayPolicy(PlanPolicy):
-    """Greedy in Q: the decisions of a plan, made on kernel-weighted rows in place of a law of demand."""
+    """Greedy in Q: the decisions of a plan, made on kernel-weighted rows instead of a demand distribution."""
 
     @classmethod
     def of(cls, plan: PlanPolicy, rows: str) -> "ReplayPolicy":
