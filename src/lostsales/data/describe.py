@@ -157,6 +157,7 @@ class Description:
 
     rows: int
     series: int
+    products: int
     first_period: str
     last_period: str
     arrival: str
@@ -208,7 +209,7 @@ class Description:
         doubt = (
             "with nothing to warn of" if not count else f"with {count} warning{'s' if count > 1 else ''} (see below)"
         )
-        return f"The table can be read: {self.rows:,} rows of {self.series:,} products{dropped}, {doubt}."
+        return f"The table can be read: {self.rows:,} rows of {self.products:,} products{dropped}, {doubt}."
 
     def as_lines(self) -> list[tuple[str, str]]:
         """Names and values for people."""
@@ -304,6 +305,7 @@ def describe(log: SalesLog) -> Description:
     return Description(
         rows=len(log),
         series=len(log.names),
+        products=len(log.products),
         first_period=spelled(log.period.min()),
         last_period=spelled(log.period.max()),
         arrival=log.problem.arrival,

@@ -53,6 +53,8 @@ def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
         facts.append(("features", ", ".join(feature.name for feature in problem.features)))
     if problem.attributes:
         facts.append(("attributes", ", ".join(problem.attributes)))
+    if proposal.left_out:
+        facts.append(("not used", "; ".join(f"{name} ({why})" for name, why in proposal.left_out.items())))
     facts += [(f"format {key}", str(value)) for key, value in problem.format.model_dump(exclude_defaults=True).items()]
     state = "the table can be read with it" if proposal.is_readable else "the table cannot be read with it yet"
     left = f"; left to do: {len(proposal.left)}" if proposal.left else ""
