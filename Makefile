@@ -13,7 +13,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test tests check-slow pages docs figures demo dist bench ppo peers study mlflow format clean
+.PHONY: check lint test tests check-slow pages notebooks docs figures demo dist bench ppo peers study mlflow format clean
 
 # Dependency groups need a recent pip.
 define environment
@@ -72,6 +72,11 @@ pages: $(READY)
 	$(BIN)/python -m tools.methods_page
 	$(BIN)/python -m tools.problem_page
 	$(BIN)/python -m tools.leaderboard_page
+
+# Runs the tutorials, and writes their output into the pages and the notebooks next to them; then the pictures.
+notebooks: $(READY)
+	$(BIN)/python -m tools.notebooks
+	$(BIN)/python -m tools.pictures
 
 # The site; a broken link, a page outside the navigation or any other warning ends it.
 docs: pages

@@ -12,7 +12,7 @@ from lostsales.data.setting_fields import keys_at, setting_fields
 from lostsales.data.settings import read_toml, with_settings
 from lostsales.data.supply import OrderDays, Supply
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 from tests.tables import refusal

@@ -19,7 +19,7 @@ Balance = Literal["lost-sales", "netted"]
 CapacityRule = Literal["discard", "forbid"]
 
 Cost = Any  # a number, or one a row
-UNBOUNDED = 1 << 30  # in place of the longest run, where demand is never truncated
+UNBOUNDED = 1 << 30  # longest run if demand is never truncated
 
 
 class UnitCosts(NamedTuple):
@@ -148,7 +148,7 @@ def advanced(outstanding: Array, arrives: Bools) -> tuple[Array, Array]:
 
 
 def whole_delivery(arrived: Units, share: float) -> tuple[Units, Units]:
-    """Whole units that come of a delivery of which a share comes, and the chance of one more."""
+    """Whole units that arrive of a partial delivery, and the probability of one more."""
     came = share * arrived
     whole = np.floor(came + 1e-9)
     return whole, came - whole

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lostsales.apps.commands.options import MOST_EPISODES, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
-from lostsales.apps.console import print_facts, progress, show
+from lostsales.apps.console import print_facts, print_verdict, progress, show
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
@@ -107,4 +107,7 @@ def print_simulation(
         problem = out / "problem.toml" if out.is_dir() else out.with_suffix(".toml")
         facts.append(("log", f"{out}, problem {problem}"))
     facts += [("true demand", str(truth))] if truth else []
+    print_verdict(
+        "good", f"Mean profit per period: {summary.mean_profit:.2f} (standard error {summary.std_error:.2f})."
+    )
     print_facts(title, facts)

@@ -68,7 +68,7 @@ class Activation:
 
 
 class Connection(Protocol):
-    """Database connection of sqlite3 or psycopg, as far as it is used."""
+    """Database connection of sqlite3 or psycopg, in the parts used."""
 
     def execute(self, sql: str, parameters: Any = ...) -> Any:
         """Run one statement."""

@@ -258,7 +258,8 @@ def _collect_next(
         deeper = runs.max_depth + 1
         shown = int(np.count_nonzero((runs.depth == deeper) & runs.observed.is_observed & log.has_next))
         advice.append(
-            f"demand after runs of {deeper} stock-outs: it was observed in {shown} rows, and {LEAST_ROWS} are needed"
+            f"demand after {deeper} stock-out{'s' if deeper > 1 else ''} in a row: it was observed in {shown} rows, "
+            f"and {LEAST_ROWS} are needed"
         )
     if behaviour.is_hidden and not behaviour.evening:
         advice.append(

@@ -11,8 +11,8 @@ from functools import partial
 from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout
 from lostsales.demand.censoring.observed import Observed
+from lostsales.demand.survival.beran import Neighbourhood
 from lostsales.demand.survival.depth_groups import Group
-from lostsales.demand.survival.neighbourhood import Neighbourhood
 from lostsales.demand.survival.tail import Bound
 from lostsales.registry import Registry
 from lostsales.types import Bools, Floats, Ints
