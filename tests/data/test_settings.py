@@ -5,40 +5,37 @@ import time
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 
 from lostsales.data.problem import Problem
 from lostsales.data.setting_fields import keys_at, setting_fields
 from lostsales.data.settings import read_toml, with_settings
+from lostsales.data.supply import OrderDays, Supply
 from lostsales.errors import SettingError
 from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
-
-
-def refusal(path: Path) -> str:
-    with pytest.raises(SettingError) as caught:
-        read_toml(path)
-    return str(caught.value)
+from tests.tables import refusal
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device without an end")
 def test_a_device_or_a_pipe_is_not_read(tmp_path: Path) -> None:
-    assert "no regular file" in refusal(Path("/dev/zero"))
+    assert "no regular file" in refusal(read_toml, Path("/dev/zero"))
     os.mkfifo(tmp_path / "pipe.toml")
-    assert "no regular file" in refusal(tmp_path / "pipe.toml")
-    assert "no regular file" in refusal(tmp_path)
+    assert "no regular file" in refusal(read_toml, tmp_path / "pipe.toml")
+    assert "no regular file" in refusal(read_toml, tmp_path)
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "large.toml").write_text("# " + "x" * 1_000_000)
-    assert "over 1,000,000 bytes" in refusal(tmp_path / "large.toml")
+    assert "over 1,000,000 bytes" in refusal(read_toml, tmp_path / "large.toml")
 
 
 @pytest.mark.parametrize("text", ["a{} = 1", "[a{}]", "x = {{a{} = 1}}", "[[a{}]]"])
 def test_a_key_of_very_many_parts_is_refused_at_once(tmp_path: Path, text: str) -> None:
     (tmp_path / "deep.toml").write_text(text.format(".a" * 200_000))
     began = time.monotonic()
-    assert "a key has more than 50 parts" in refusal(tmp_path / "deep.toml")
+    assert "a key has more than 50 parts" in refusal(read_toml, tmp_path / "deep.toml")
     assert time.monotonic() - began < 5
     with pytest.raises(SettingError, match="a key of 200,001 parts came"):
         with_settings({}, ["a" + ".a" * 200_000 + "=1"], "demand.rho=0.6")
@@ -89,3 +86,31 @@ def test_key_value_pairs_lead_into_tables_and_leave_their_source_alone() -> None
     for wrong, reason in (("beta", "looks like beta=5"), ("=5", "looks like beta=5"), ("rules.multiple.x=1", "no")):
         with pytest.raises(SettingError, match=reason):
             with_settings(keys, [wrong], "beta=5")
+
+
+@pytest.mark.parametrize("method", LEARNERS.names)
+def test_settings_follow_scikit_learn(method: str) -> None:
+    """The class, called with the settings of an object, is equal to it; a clone is equal and not the same."""
+    learner = LEARNERS.get(method)(seed=3)
+    assert type(learner)(**learner.get_params(deep=False)) == learner
+    copied = clone(learner)
+    assert copied == learner
+    assert copied is not learner
+    assert copied.model_fields_set == learner.model_fields_set  # `quick` keeps what was given
+    changed = learner.set_params(seed=7, rules__multiple=6)
+    assert (changed.seed, changed.rules.multiple, learner.seed, learner.rules.multiple) == (7, 6.0, 3, None)
+    assert changed.get_params()["rules__multiple"] == 6.0
+
+
+def test_a_setting_within_settings_is_found_under_any_of_its_names() -> None:
+    supply = Supply.model_validate({"order_days": {"from": 0, "every": 7}})
+    assert supply.set_params(order_days__every=14).order_days == OrderDays.model_validate({"every": 14})
+
+
+@pytest.mark.parametrize(
+    ("params", "why"),
+    [({"seeds": 1}, "no such key"), ({"seed": -1}, "greater than or equal to 0"), ({"seed__x": 1}, "within 'seed'")],
+)
+def test_params_are_checked_as_settings_are(params: dict[str, int], why: str) -> None:
+    with pytest.raises(SettingError, match=why):
+        CFQI().set_params(**params)

@@ -9,7 +9,7 @@ from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import SavedPolicy
-from lostsales.policy.provenance import learned_by, with_provenance
+from lostsales.policy.provenance import learned_by, verdict_of, with_provenance, with_verdict
 from lostsales.policy.view import View
 from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import texts
@@ -41,7 +41,7 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
 
     def __post_init__(self) -> None:
         """It decides as the policy inside does, and so was learned as that was."""
-        with_provenance(self, learned_by(self.policy))
+        with_verdict(with_provenance(self, learned_by(self.policy)), verdict_of(self.policy))
 
     @property
     def problem(self) -> Problem:

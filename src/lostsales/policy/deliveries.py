@@ -19,7 +19,7 @@ class Pipeline:
 
     @classmethod
     def of(cls, shop: Shop, units: Floats | None, series: int, rng: np.random.Generator) -> "Pipeline":
-        """The pipeline of an opening, empty unless given; whether an order in it is lost is drawn."""
+        """The pipeline of an opening, empty by default; whether an order in it is lost is drawn."""
         length, law = shop.pipeline_length, shop.lead_times
         units = np.zeros((series, length)) if units is None else units
         if law.is_fixed:

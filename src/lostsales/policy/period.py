@@ -45,7 +45,7 @@ def transition(
 ) -> Outcome:
     """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (Section 2), with the truncation rule where the shop has one.
 
-    `arrived_t` is what arrives in the period (`policy/deliveries.py`); the order unless given.
+    `arrived_t` is what arrives in the period (`policy/deliveries.py`); by default the order.
 
     >>> from lostsales.data.shop import Shop
     >>> flow, costs = Shop(arrival="before", longest_run=1).flow, UnitCosts(lost=2, order=3, holding=1)

@@ -33,6 +33,18 @@ ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The problem file (TOML): unit costs, lead time, columns.")
 ]
 PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
+PolicyVersions = Annotated[
+    Path, typer.Argument(help="A saved policy, a folder of them (its versions), or the store of a fleet.")
+]
+ShopLog = Annotated[
+    Path | None, typer.Option(help="The sales log; by default log.parquet or log.csv next to the policy.")
+]
+ShopProblem = Annotated[
+    Path | None, typer.Option(help="Problem file of the log (TOML); by default the one next to it.")
+]
+DecisionsStore = Annotated[
+    str | None, typer.Option(help="postgresql://... or FILE.db; by default decisions.db next to the policy.")
+]
 ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")]
 ScenarioSettings = Annotated[
     list[str] | None,
@@ -47,6 +59,7 @@ Memory = Annotated[
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Threads; by default one per core, at most four.")]
 Rows = Annotated[int | None, typer.Option(min=1, help="Maximum number of rows of a large log to evaluate on.")]
+Full = Annotated[bool, typer.Option("--full", help="Show every figure, and the reasons for price and order.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A fast first estimate: fewer rows, folds and draws.")]
 Estimators = Annotated[
     list[str] | None, typer.Option("--estimator", help="Estimator (model, fqe or dr), repeatable; by default all.")

@@ -1,6 +1,6 @@
 """Scales, axes and marks of the figures of a report, as SVG text.
 
-Colours and fonts stand in the style sheet of the page. Every text that comes from data is escaped here.
+Colours and fonts are in the style sheet of the page. Every text that comes from data is escaped here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from lostsales.apps.figures_shown import number
 from lostsales.types import Floats
 
 Tick = tuple[float, str]
-GROWS = 1.13
+GROWS = 1.13  # times its width, up to which a figure fills a wider place
 LETTER = 6.2  # width of an average letter of an axis, in pixels
 
 

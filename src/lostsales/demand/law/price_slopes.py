@@ -1,6 +1,6 @@
 """The slope of demand on the price by three estimators: least squares, orthogonalised, and two-stage with instruments.
 
-All regress the latent demand on the price beside features and last demand. Where it is censored, it is its expectation
+All regress the latent demand on the price beside features and last demand. If it is censored, it is its expectation
 given these, the instruments and what was available: what was ordered, and a cost, predict demand where a hidden cause
 moves decisions.
 

@@ -48,7 +48,7 @@ class PipelineModel:
     def of(cls, scenario: Scenario, grid: Resolution, sees_demand: bool = True) -> "PipelineModel":
         """The model of a scenario whose stock, orders and demand are whole numbers.
 
-        Where only sales are observed, the last demand is known up to a belief after a stock-out.
+        If only sales are observed, the last demand is known up to a belief after a stock-out.
         """
         refuse_fractions(scenario)
         _refuse_hidden(scenario)

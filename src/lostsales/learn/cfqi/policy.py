@@ -206,7 +206,7 @@ class QPolicy(PolicyBase):
         return np.hstack([attributes_of_view(self.attributes, view)[0], earlier])
 
     def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
-        """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
+        """U at a depth, histories against actions, (rows, actions)."""
         q, support = self.q[min(depth, len(self.q) - 1)], self._support(depth)
         if not self.on_gains or support is None:
             return q.penalty(block, actions, self.beta)

@@ -81,7 +81,7 @@ class CfqiSettings(Learner):
     )
     beta: Annotated[float, Field(ge=0)] | None = Field(
         None,
-        description="Scale of the penalty U for uncertainty, used by PC-FQI and fusion; unless given 1 where U is of "
+        description="Scale of the penalty U for uncertainty, used by PC-FQI and fusion; by default 1 where U is of "
         "gains, 2 for the paper's, and 10 by support.",
     )
     safe: Safe = Field(
@@ -131,7 +131,7 @@ class CfqiSettings(Learner):
         description="Function class of Q, or a regressor with `fit` and `predict`; PC-FQI and fusion need an ensemble.",
     )
     demand_max: Annotated[Annotated[float, Field(gt=0)] | None, Quantity] = Field(
-        None, description="Largest possible demand; the largest sales unless given."
+        None, description="Largest possible demand; by default the largest sales."
     )
     tail: Tail = Field(
         TAIL,

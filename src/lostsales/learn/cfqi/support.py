@@ -160,7 +160,7 @@ class Support:
         """Feasible actions that are supported, (rows, actions), and rows with one price or one order only, (rows,).
 
         `actions` are the coordinates of the actions, (actions, 2), prices outermost. With more stock than the log ever
-        had, smaller orders than the supported ones are candidates too. Where no supported action is feasible, those
+        had, smaller orders than the supported ones are candidates too. If no supported action is feasible, those
         of a supported price are, or else all.
         """
         prices, orders = actions[::n_orders, 0], actions[:n_orders, 1]

@@ -63,7 +63,7 @@ class PairwiseVariance:
         return least
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
-        """Variance of the difference; what the map leaves over counts as independent between actions."""
+        """Variance of the difference; the residual of the map is treated as independent between actions."""
         phi_b, left_b = self._mapped(history, actions[usual])
         columns = []
         for number, each in enumerate(actions):

@@ -75,7 +75,7 @@ class CrossValidation:
     def residuals(self, targets: Floats) -> Floats:
         """Held-out residuals of every ridge, the folds one below the other, (tested rows, ridges).
 
-        Where a ridge is too small for the equations to be solved they are infinite.
+        If a ridge is too small for the equations to be solved they are infinite.
         """
         right, found = self.phi.T @ targets, []
         for (test, train), factors in zip(self.folds, self.factors, strict=True):
