@@ -24,6 +24,7 @@ from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
 from lostsales.learn.fit import learner_of
 from lostsales.learn.learner import LEARNERS, Learner
+from lostsales.policy.provenance import PolicyVerdict
 from lostsales.types import Floats
 
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
@@ -114,6 +115,12 @@ class Comparison:
             shown["assortment"] = assortment_json(each.assortment)
         products = None if self.chosen is None else plain(self.chosen.choice)
         return found | {"products": products}
+
+    @property
+    def policy_verdict(self) -> PolicyVerdict:
+        """The verdict as the file of the chosen policy keeps it."""
+        reason = self.sentence.removeprefix(f"deploy {self.choice}: ")
+        return PolicyVerdict(advice=self.verdict, reason=reason, held_out=True)
 
     def plot(self) -> Any:
         """Picture of the gain of each method."""

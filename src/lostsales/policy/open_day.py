@@ -105,8 +105,10 @@ def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeli
 
 
 NO_HISTORY = "no known demand: the last sales count as demand"
-ONLY_STOCKOUTS = "only stock-outs in the recent rows: the usual demand, or their largest sales, is assumed before them"
-NOTHING_KNOWN = "nothing known of the past: the usual demand is assumed"
+ONLY_STOCKOUTS = (
+    "only stock-outs in the recent rows: the usual demand, or their largest sales, is used for the demand before"
+)
+NOTHING_KNOWN = "no recent rows: the usual demand is used"
 UNSEEN_LEVEL = "a category that the log never had"
 LONGEST = np.iinfo(np.int64).max
 GAP = "periods are missing between the recent rows and today"

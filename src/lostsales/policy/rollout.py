@@ -9,7 +9,8 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
-from lostsales.policy.period import Outcome, Pipeline, deliver, transition
+from lostsales.policy.deliveries import Pipeline, deliver
+from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import Action, ClosedPeriod, Features, View

@@ -1,7 +1,7 @@
 """`lostsales demand`."""
 
 from collections.abc import Sequence
-from math import isnan
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import plain_table, print_facts, progress, screen, show
+from lostsales.apps.console import plain_table, print_facts, print_verdict, progress, screen, show
 from lostsales.apps.tables import records
 
 if TYPE_CHECKING:
@@ -123,6 +123,9 @@ def print_demand(
     ]
     if len(law.scale) > 1:
         facts.append(("series", _series(law)))
+    still = () if found.products is None else still_prices(found.products)
+    warnings = (*model.warnings, *still)
+    print_verdict("care" if warnings else "good", _verdict(found, len(warnings)))
     print_facts(name, facts)
     screen.print()
     _families(model)
@@ -132,11 +135,19 @@ def print_demand(
     if found.products is not None:
         print_products(found.products)
     _calibration(model)
-    still = () if found.products is None else still_prices(found.products)
-    for warning in (*model.warnings, *still):
+    for warning in warnings:
         screen.print(Text(f"Warning: {warning}", style="bold yellow"))
-    if not (*model.warnings, *still):
+    if not warnings:
         screen.print("No test rejects this model.", style="bold")
+
+
+def _verdict(found: "PriceResponse", warnings: int) -> str:
+    """The effect of the price in words, and whether a test rejects the model."""
+    doubt = f"{warnings} warning{'s' if warnings > 1 else ''} below" if warnings else "no test rejects the model"
+    if not isfinite(found.elasticity):
+        return f"The effect of the price is not known: it never varied; {doubt}."
+    change, error = 1.1**found.elasticity - 1, 0.1 * found.elasticity_error
+    return f"Where the price is 10 % higher, demand is {change:+.0%} (standard error {error:.0%}); {doubt}."
 
 
 def _series(law: "DemandLaw") -> str:

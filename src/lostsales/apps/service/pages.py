@@ -298,6 +298,7 @@ async def policies(request: Request, service: Here, _: Reader) -> Response:
         "previous": service.previous,
         "activations": activations,
         "method": method,
+        "verdict": service.desk.verdict,
         "estimators": ESTIMATORS,
     }
     return await _shown(request, "policies.html", content)

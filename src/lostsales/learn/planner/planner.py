@@ -133,7 +133,7 @@ class Planner(Learner):
     draws: Annotated[int, Field(ge=1)] | None = Field(
         None,
         description="Demand distributions planned on: the fitted one, and others from a bootstrap over series; "
-        f"by default {USUAL_LAWS}, and 1 if orders take longer than a period.",
+        f"By default {USUAL_LAWS}, and 1 where orders take longer than a period.",
     )
     pessimism: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="0: optimise the mean over these distributions; towards 1: an ever lower quantile."
