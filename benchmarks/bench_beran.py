@@ -27,7 +27,7 @@ ROWS = 100_000
 LIBRARY_ROWS = 20  # the library is timed on so many stock-outs and extrapolated to all
 DEPTH_ROWS = 10_000_000
 MOST_SECONDS, MOST_BYTES = 60, 2 * 1024**3
-LIBRARY = Path(".venv-survival/bin/python")
+LIBRARY = Path(".venv-studies/bin/python")
 
 
 def run() -> list[Row]:

@@ -23,7 +23,7 @@ from lostsales.evaluation.pilot.design import pilot
 from lostsales.learn.fit import fit
 from tests.apps.fleet.shops import shop_columns, taken, write_source
 from tests.learn.small import days, small_log
-from tools import commands_page, methods_page, notebooks, problem_page
+from tools import commands_page, leaderboard_page, methods_page, notebooks, problem_page
 from tools.commands_page import commands, examples
 
 ROOT = Path(__file__).parents[1]
@@ -181,7 +181,7 @@ def test_every_public_name_is_in_the_api_reference() -> None:
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    pages = commands_page.pages() | {each.PAGE: each.page() for each in (methods_page, problem_page)}
+    pages = commands_page.pages() | {each.PAGE: each.page() for each in (leaderboard_page, methods_page, problem_page)}
     assert [path.name for path, text in pages.items() if path.read_text(encoding="utf-8") != text] == [], (
         "run make pages"
     )

@@ -58,7 +58,7 @@ def compared(scheme: str) -> Figure:
         axes.barh(place, share, color=OURS if share < 100 else OTHER, height=0.62)
         axes.text(share - 1.2, place, f"{share:.0f} %", va="center", ha="right", color="white")
         axes.text(-1.2, place, label, va="center", ha="right")
-    axes.axvline(100, color=INK[scheme], linewidth=1)
+    axes.axvline(100, color=INK[scheme], linewidth=1, zorder=0)
     axes.set_xlim(0, 125)
     axes.set_yticks([])
     figure.suptitle("What the alternative earns, lostsales = 100 %", x=0.01, ha="left")

@@ -1,7 +1,7 @@
 // Guides before reference, reference before decision pages: a newcomer who searches for "lead time" wants the how-to.
 const FIRST = [/^(index|start|quick-start|choosing)$/, /^(tutorials|how-to)\//, /^(stock-outs|forecast|pilot|fleet|service|databases)$/];
 const LAST = [/^decisions\//, /^results\//, /^(changelog|releasing|contributing|architecture|security)$/];
-const Scorer = {
+var Scorer = {
   score: ([page, , , , score]) =>
     score + (FIRST.some((each) => each.test(page)) ? 20 : 0) - (LAST.some((each) => each.test(page)) ? 30 : 0),
   objNameMatch: 11,

@@ -11,7 +11,7 @@ from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save
 from lostsales.policy.policy import Policy, SavedPolicy
-from lostsales.policy.recommendation import recommend
+from lostsales.policy.recommendation import on_tables, recommend
 from lostsales.policy.view import Action, View
 from lostsales.types import Floats
 
@@ -54,8 +54,10 @@ class PolicyBase:
         return None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give every policy a representation of one line; that of a dataclass would show all of its arrays."""
+        """A `decide` that takes tables too, and a representation of one line: a dataclass would show all its arrays."""
         super().__init_subclass__(**options)
+        if "decide" in vars(cls):
+            cls.decide = on_tables(cls.decide)  # type: ignore[attr-defined]
         if "__repr__" not in vars(cls):
             cls.__repr__ = _one_line  # type: ignore[assignment]
 

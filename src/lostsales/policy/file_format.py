@@ -66,7 +66,7 @@ _DAMAGE = (
 )
 
 
-class _Metadata(StrictSettings):
+class PolicyMetadata(StrictSettings):
     """The JSON of a policy file."""
 
     format: int
@@ -206,7 +206,7 @@ def _most_bytes(path: Path) -> int:
     return FREE_BYTES + FREE_RATIO * path.stat().st_size
 
 
-def _metadata(text: bytes, path: Path) -> _Metadata:
+def _metadata(text: bytes, path: Path) -> PolicyMetadata:
     keys = json.loads(text, parse_constant=_refuse_constant)
     if isinstance(keys, dict) and isinstance(keys.get("format"), int) and keys["format"] < FORMAT:
         raise LostSalesError(f"{path} was saved by lostsales 0.4 or older; fit the policy again")
@@ -215,7 +215,7 @@ def _metadata(text: bytes, path: Path) -> _Metadata:
             f"{path} was saved by a newer lostsales: its format is {keys['format']}, the latest known is {FORMAT}"
         )
     with _usable(path):
-        metadata = checked_json(_Metadata, keys, "its metadata")
+        metadata = checked_json(PolicyMetadata, keys, "its metadata")
     if metadata.kind not in POLICIES:
         raise LostSalesError(
             f"{path} holds a policy of kind {metadata.kind!r}, and no installed package has it; "

@@ -1,6 +1,8 @@
 """Recommendations: tables of recent and open rows in, a table of decisions out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,10 @@ from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import NOT_EVALUATED, verdict_of
 from lostsales.policy.recent_rows import RecentRows
+from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats
 
+Decide = Callable[[Any, View, np.random.Generator], Action]
 PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
@@ -81,6 +85,34 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any = None) -> Any:
     import narwhals as nw
 
     return nw.from_dict(found.table, backend=nw.from_native(recent).implementation).to_native()
+
+
+def on_tables(decide: Decide) -> Decide:
+    """The `decide` of a policy, which then decides for the rows of a table too."""
+
+    @wraps(decide)
+    def either(policy: SavedPolicy, view: Any, rng: Any = None) -> Any:
+        return decide(policy, view, rng) if isinstance(view, View) else _decided(policy, decide, view, rng)
+
+    return either
+
+
+def _decided(policy: SavedPolicy, decide: Decide, rows: Any, recent: Any) -> Any:
+    """Price and order of every row of a table, each decided alone; rows without a name or a period are numbered."""
+    import narwhals as nw
+
+    table, names = nw.from_native(rows, eager_only=True), policy.problem.columns
+    missing = [name for name in (*names.series_parts, names.period) if name not in table.columns]
+    table = table.with_columns(
+        *(nw.new_series(name, np.arange(len(table)), backend=table.implementation) for name in missing)
+    )
+    day = open_day(policy, recent, table.to_native(), repeats=True)
+    action = decide(policy, day.view, np.random.default_rng(0))
+    found = as_frame(
+        Recommendation(policy.problem, day.keys, {names.price: action.price, names.order: action.order}),
+        table.to_native(),
+    )
+    return nw.from_native(found).drop(missing).to_native()
 
 
 def as_frame(found: Recommendation, today: Any) -> Any:

@@ -69,6 +69,7 @@ def print_audit(name: str, audit: "Audit", *, full: bool = False) -> None:
             ("hidden demand", audit.imputation),
             ("balance equation", audit.follows),
             ("how prices were set", audit.behaviour.sentence),
+            *(("best order", each.sentence) for each in audit.critical_quantiles[:1]),
             *(("WARNING", warning) for warning in audit.notes.warnings),
         ],
     )
@@ -89,6 +90,7 @@ def _print_full(name: str, audit: "Audit") -> None:
             ("left out", left_out),
             ("censored demand", audit.imputation),
             ("autocorrelation", audit.memory.sentence),
+            *((f"best order, {each.what}", each.sentence) for each in audit.critical_quantiles),
             *(("WARNING", warning) for warning in audit.notes.warnings),
         ],
     )

@@ -143,8 +143,8 @@ def _print_figures(evaluation: "Evaluation", *, full: bool) -> None:
     if checks:
         notes += [CHECKS]
     for each in evaluation.estimates:
-        refused = "refused: " if each.reason else ""
-        notes += [f"{each.estimator}: {refused}{each.reason or each.overlap.sentence}"]
+        prefix = "refused: " if each.reason else ""
+        notes += [f"{each.estimator}: {prefix}{each.reason or each.overlap.sentence}"]
         notes += [f"{each.estimator}: {note}" for note in each.notes]
     print_notes(notes)
 

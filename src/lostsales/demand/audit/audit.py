@@ -12,6 +12,7 @@ from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import COSTS, LogNotes, SalesLog
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour
+from lostsales.demand.audit.critical_quantile import CriticalQuantile, critical_quantiles
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
     GroupVerdict,
@@ -87,6 +88,7 @@ class Audit:
     memory: DemandMemory
     behaviour: BehaviourAudit  # how prices and orders were set
     row_kinds: dict[str, int]  # rows by their information about demand, see `data.demand_bounds.ROW_KINDS`
+    critical_quantiles: tuple[CriticalQuantile, ...]  # whether the best order is identified, by price
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """One row for each situation: rows, stock-outs, and whether its censored demand is identified."""
@@ -184,6 +186,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         behaviour=behaviour,
         memory=demand_memory(log, seed),
         row_kinds=demand_bounds(log).counts,
+        critical_quantiles=critical_quantiles(log, runs.observed),
     )
 
 

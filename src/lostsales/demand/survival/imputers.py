@@ -74,14 +74,14 @@ def marginal(data: ImputerData) -> Fill:
 
 
 def cox(data: ImputerData) -> Fill:
-    """Cox's proportional hazards, by lifelines."""
-    from lostsales.demand.survival.lifelines_models import Regression
+    """Cox's proportional hazards."""
+    from lostsales.demand.survival.regressions import Regression
 
     return Regression("cox", data.covariates, data.demand, data.is_event, data.bound, data.row_counts)
 
 
 def aft(data: ImputerData) -> Fill:
-    """A log-normal accelerated-failure-time model, by lifelines."""
-    from lostsales.demand.survival.lifelines_models import Regression
+    """A log-normal accelerated-failure-time model."""
+    from lostsales.demand.survival.regressions import Regression
 
     return Regression("aft", data.covariates, data.demand, data.is_event, data.bound, data.row_counts)
