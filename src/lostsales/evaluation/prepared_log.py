@@ -22,13 +22,13 @@ from lostsales.demand.expected_lost import alternative_laws, expected_lost, lost
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.model.shop import RealisedDemand, ShopDemand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import ProductFigures, root_mean_square
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.sensitivity import hidden_slope
 from lostsales.evaluation.results import Earned
-from lostsales.evaluation.shop_demand import RealisedDemand, ShopDemand
 from lostsales.types import Bools, Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
