@@ -8,7 +8,6 @@ from scipy.stats import nbinom
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.forecast import forecast
-from lostsales.demand.model.diagnostics import drivers, residual_tests
 from lostsales.demand.model.model import DemandAhead, Plan, StructuralDemand
 from lostsales.demand.model.paths import PathNumbers
 from tests.demand.model.shops import Shop, made_up_shop
@@ -99,19 +98,3 @@ def test_the_order_of_products_and_rows_changes_nothing(shop: Shop) -> None:
     came = pd.DataFrame({"name": again.names, "mean": again.mean}).groupby("name")["mean"].apply(list)
     for name in wanted.index:
         np.testing.assert_allclose(came[name], wanted[name], rtol=1e-6)
-
-
-def test_drivers_and_tests_of_residuals(shop: Shop, model: StructuralDemand) -> None:
-    shares = drivers(model)
-    assert sum(shares.values()) == pytest.approx(1)
-    assert set(shares) == {"level", "season", "price", "features", "noise"}
-    assert shares["price"] > 0.05
-    assert shares["season"] > 0.05
-    assert {each.classes: each.p_value > 0.01 for each in residual_tests(model)} == {
-        "weekday": True,
-        "month": True,
-        "product": True,
-    }
-    blind = StructuralDemand.fit(read_log(shop.log, PROBLEM, sales_only=True), 2, season=1)
-    p_values = {each.classes: each.p_value for each in residual_tests(blind)}
-    assert p_values["weekday"] < 1e-6

@@ -69,6 +69,7 @@ def print_audit(name: str, audit: "Audit", *, full: bool = False) -> None:
             ("hidden demand", audit.imputation),
             ("balance equation", audit.follows),
             ("how prices were set", audit.behaviour.sentence),
+            *((("demand model", audit.fit_sentence),) if audit.fit_sentence else ()),
             *(("WARNING", warning) for warning in audit.notes.warnings),
         ],
     )
@@ -89,6 +90,7 @@ def _print_full(name: str, audit: "Audit") -> None:
             ("left out", left_out),
             ("censored demand", audit.imputation),
             ("autocorrelation", audit.memory.sentence),
+            *((("demand model", audit.fit_sentence),) if audit.fit_sentence else ()),
             *(("WARNING", warning) for warning in audit.notes.warnings),
         ],
     )

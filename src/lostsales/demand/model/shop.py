@@ -25,6 +25,7 @@ from lostsales.demand.model.own_past import OwnPast, own_past
 from lostsales.demand.model.product_response import FittedResponse
 from lostsales.demand.model.shop_slopes import shop_slopes
 from lostsales.demand.slopes import SlopeEstimate
+from lostsales.demand.survival.imputation import normal_mean_between
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -120,6 +121,11 @@ class ShopDemand:
         return named_groups(self.log)[0]
 
     @cached_property
+    def copies(self) -> tuple[str, ...]:
+        """Features that follow from the price or from other features, and are left out."""
+        return copied_features(self.log)
+
+    @cached_property
     def price_moved(self) -> Bools:
         """Products whose price varied, (products,)."""
         product, price = self.log.products.of_row, self.log.price
@@ -202,8 +208,10 @@ class ShopDemand:
             found.append(
                 f"fewer than {FEW_ROWS} rows of {_some(few)}: what moves demand is taken from similar products"
             )
-        if copies := ", ".join(copied_features(self.log)):
-            found.append(f"left out: {copies}, which cannot be separated from the price or from other features")
+        if self.copies:
+            found.append(
+                f"left out: {', '.join(self.copies)}, which cannot be separated from the price or from other features"
+            )
         if misfit := self.misfit():
             found.append(f"the demand model does not fit: {misfit}")
         found += [each.sentence for each in self.residual_tests if each.matters]
@@ -313,6 +321,48 @@ class ShopDemand:
             relative=True,
         )
 
+    @cached_property
+    def expected_demand(self) -> Floats:
+        """Demand of every row, where it is hidden its expectation given the bounds, (rows,)."""
+        observed, hidden = self.observed, np.flatnonzero(~self.observed.is_observed)
+        found = observed.demand.copy()
+        found[hidden] = self._given_bound(1.0)
+        between = hidden[np.isfinite(observed.at_most[hidden])]
+        low, high, half = observed.bound[between], observed.at_most[between], 0.5 * observed.integer
+        inside = normal_mean_between(self.mean[between], np.sqrt(self.variance[between]), low - half, high + half)
+        found[between] = np.clip(inside, low, high)
+        return found
+
+    @cached_property
+    def expected_error(self) -> Floats:
+        """Standard error of that expectation by the error of the level, (rows,)."""
+        return np.asarray(np.abs(self._lost_by_mean) * self._mean_error)
+
+    @cached_property
+    def is_identified(self) -> Bools:
+        """Rows whose product has shown a demand as far above its mean as the bound of the row, (rows,)."""
+        product, ratio = self.log.products.of_row, self.observed.bound / self.mean
+        highest = np.zeros(len(self.log.products))
+        np.maximum.at(highest, product[self.observed.is_observed], ratio[self.observed.is_observed])
+        return np.asarray(ratio <= highest[product])
+
+    @cached_property
+    def _own_share(self) -> Floats:
+        return np.clip(self.fitted.own_share, 1.0 / len(self.log), 1.0)
+
+    @cached_property
+    def _mean_error(self) -> Floats:
+        """Standard error of the level of each row, relative to it, (rows,)."""
+        return np.asarray(np.sqrt(self._own_share * self.variance) / self.mean)
+
+    def _given_bound(self, factor: float) -> Floats:
+        """Expected demand of hidden rows given their bound, with means times a factor, (hidden rows,)."""
+        hidden = np.flatnonzero(~self.observed.is_observed)
+        mean = self.mean[None, hidden] * factor
+        variance = self._dispersion[hidden] * mean**2 + (mean if self.observed.integer else 0.0)
+        bound, every = self.observed.bound[None, hidden], np.ones(mean.shape, dtype=bool)
+        return np.asarray(demands_at_least(bound, mean, variance, every, self.observed.integer)[0][0])
+
     def lost_variance(self, realised: "RealisedDemand", weight: Floats) -> float:
         """Variance of weighted lost sales: chance in each demand, and errors of levels and elasticities.
 
@@ -322,25 +372,21 @@ class ShopDemand:
         lost = np.maximum(realised.demand - log.sales, 0.0) * ~self.observed.is_observed
         own = np.array([np.bincount(log.series, weight * each) for each in lost])
         chance = float(own.var(axis=0, ddof=1).sum()) if len(own) > 1 else 0.0
-        moved = weight * self._lost_by_mean()
-        share = np.clip(self.fitted.own_share, 1.0 / len(log), 1.0)
+        moved = weight * self._lost_by_mean
         place = np.arange(len(log)) - log.starts[log.series]
-        block = np.unique(log.series * len(log) + (place * share).astype(np.int64), return_inverse=True)[1].reshape(-1)
-        error = np.sqrt(share * self.variance) / self.mean
+        block = log.series * len(log) + (place * self._own_share).astype(np.int64)
+        block = np.unique(block, return_inverse=True)[1].reshape(-1)
+        error = self._mean_error
         level = float((np.bincount(block, moved * error) ** 2).sum())
         price = self.market.relative(product, log.price[:, None])[:, 0]
         slope = np.bincount(product, moved * price) * self.price_errors
         return chance + level + float((slope**2).sum())
 
+    @cached_property
     def _lost_by_mean(self) -> Floats:
         """Change of the expected lost sales where the logarithm of the mean rises by 1, (rows,)."""
-        found, hidden = np.zeros(len(self.mean)), np.flatnonzero(~self.observed.is_observed)
-        means = self.mean[hidden] * np.array([[1.0], [STEP]])
-        bound = np.tile(self.observed.bound[hidden], (2, 1))
-        variance = self._dispersion[hidden] * means**2 + (means if self.observed.integer else 0.0)
-        all_hidden = np.ones(means.shape, dtype=bool)
-        now, higher = demands_at_least(bound, means, variance, all_hidden, self.observed.integer)[0]
-        found[hidden] = (higher - now) / np.log(STEP)
+        found = np.zeros(len(self.mean))
+        found[~self.observed.is_observed] = (self._given_bound(STEP) - self._given_bound(1.0)) / np.log(STEP)
         return found
 
     def misfit(self, seed: int = 0) -> str:
