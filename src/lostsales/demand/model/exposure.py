@@ -170,23 +170,36 @@ def copied_features(log: SalesLog) -> tuple[str, ...]:
 
 
 def _left_out(log: SalesLog, columns: Floats, price: Floats) -> list[int]:
-    """Columns of instruments, and of numbers that are copies of the price or of a column before within products."""
+    """Columns of instruments, and of numbers that are copies of the price or of a column before within products.
+
+    A copy of the price may have a slope of its own in each product, unless it is a yes or no, such as a promotion,
+    which products of different discounts tell apart.
+    """
     found, place, product = [], 0, log.products.of_row
-    kept = [_within(price, product)]
+    price = _within(price, product)
+    kept: list[Floats] = []
     for feature in log.problem.features:
         width = feature_count((feature,))
-        own = _within(columns[:, place], product)
         if feature.name in log.problem.instruments:
             found += range(place, place + width)
         elif width == 1 and feature.calendar is None:
-            if any(
-                abs(float(own @ each)) > COPIES * np.sqrt(float(own @ own) * float(each @ each)) > 0 for each in kept
-            ):
+            own, is_flag = _within(columns[:, place], product), np.isin(columns[:, place], (0.0, 1.0)).all()
+            shares = [_explained(own, price, product * (not is_flag)), *(_explained(own, each) for each in kept)]
+            if max(shares) > COPIES**2:
                 found.append(place)
             else:
                 kept.append(own)
         place += width
     return found
+
+
+def _explained(values: Floats, by: Floats, group: Ints | None = None) -> float:
+    """Share of the squares of values that another column explains, with a slope of its own in each group."""
+    group = np.zeros(len(values), dtype=np.int64) if group is None else group
+    both, squares = np.bincount(group, values * by), np.bincount(group, by**2)
+    total = float(values @ values)
+    told = float(np.divide(both**2, squares, out=np.zeros_like(both), where=squares > 0).sum())
+    return told / total if total > 0 else 0.0
 
 
 def _within(values: Floats, product: Ints) -> Floats:
