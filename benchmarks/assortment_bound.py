@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import lostsales
-from lostsales.simulation.assortment import Assortment, AssortmentManager
+from benchmarks.assortments import Assortment, AssortmentManager
 
 PERIODS = 364  # of the simulation that tells the true gain
 WANTED = 0.05  # share of the bounds that may lie above the truth

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.assortments import Assortment, AssortmentManager
 from benchmarks.rows import Row
 from lostsales.apps.fleet.engine import Engine, Processes, Ray
 from lostsales.apps.fleet.fit import fit_fleet
@@ -28,7 +29,6 @@ from lostsales.policy.codec import Draft, encode
 from lostsales.policy.file_format import load
 from lostsales.policy.policy import POLICIES, Observes, SavedPolicy
 from lostsales.policy.view import Action, View
-from lostsales.simulation.assortment import Assortment, AssortmentManager
 from lostsales.types import Array, Ints
 
 WEEKS = 104

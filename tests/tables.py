@@ -1,6 +1,6 @@
 """Small tables to read, and what reading them gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.errors import LogError
+from lostsales.errors import LogError, LostSalesError
 
 Columns = dict[str, Sequence[Any]]
 
@@ -47,6 +47,13 @@ def findings(source: Any, problem: Problem | None = None) -> tuple[str, ...]:
         read_log(source, problem)
     assert all(finding in str(caught.value) for finding in caught.value.findings)
     return caught.value.findings
+
+
+def refusal(work: Callable[..., object], *given: Any) -> str:
+    """The message of the error that a call ends in."""
+    with pytest.raises(LostSalesError) as caught:
+        work(*given)
+    return str(caught.value)
 
 
 def finding(problem: Problem | None = None, **changes: Any) -> str:

@@ -13,7 +13,7 @@ from docs.studies.replay import Books, Shop, manager, play
 from docs.studies.telling import commit, refusal, run, said, write, write_report
 from docs.studies.ways import try_ways
 from lostsales.data.reading.freshretail import CLOSE, OPEN
-from lostsales.lab.benchmarks.freshretail_days import FreshRetailDays, read_days
+from lostsales.lab.benchmarks.freshretail import FreshRetailDays, read_days
 from lostsales.types import Floats
 
 SAMPLE = "frn_demo.parquet"

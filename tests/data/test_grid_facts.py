@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from lostsales.data.candidate_grid import CandidateGrid
-from lostsales.data.describe import describe
-from lostsales.data.grid_facts import HEADING, GridFacts, recommendable
+from lostsales.data.describe import HEADING, GridFacts, describe, recommendable
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log

@@ -13,32 +13,27 @@ from lostsales.errors import SettingError
 from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
-
-
-def refusal(path: Path) -> str:
-    with pytest.raises(SettingError) as caught:
-        read_toml(path)
-    return str(caught.value)
+from tests.tables import refusal
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a device without an end")
 def test_a_device_or_a_pipe_is_not_read(tmp_path: Path) -> None:
-    assert "no regular file" in refusal(Path("/dev/zero"))
+    assert "no regular file" in refusal(read_toml, Path("/dev/zero"))
     os.mkfifo(tmp_path / "pipe.toml")
-    assert "no regular file" in refusal(tmp_path / "pipe.toml")
-    assert "no regular file" in refusal(tmp_path)
+    assert "no regular file" in refusal(read_toml, tmp_path / "pipe.toml")
+    assert "no regular file" in refusal(read_toml, tmp_path)
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "large.toml").write_text("# " + "x" * 1_000_000)
-    assert "over 1,000,000 bytes" in refusal(tmp_path / "large.toml")
+    assert "over 1,000,000 bytes" in refusal(read_toml, tmp_path / "large.toml")
 
 
 @pytest.mark.parametrize("text", ["a{} = 1", "[a{}]", "x = {{a{} = 1}}", "[[a{}]]"])
 def test_a_key_of_very_many_parts_is_refused_at_once(tmp_path: Path, text: str) -> None:
     (tmp_path / "deep.toml").write_text(text.format(".a" * 200_000))
     began = time.monotonic()
-    assert "a key has more than 50 parts" in refusal(tmp_path / "deep.toml")
+    assert "a key has more than 50 parts" in refusal(read_toml, tmp_path / "deep.toml")
     assert time.monotonic() - began < 5
     with pytest.raises(SettingError, match="a key of 200,001 parts came"):
         with_settings({}, ["a" + ".a" * 200_000 + "=1"], "demand.rho=0.6")

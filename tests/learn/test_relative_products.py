@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import lostsales
+from benchmarks.assortments import Assortment
 from lostsales.data.business_rules import OwnRules
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import DecisionLog
@@ -26,7 +27,6 @@ from lostsales.policy.product_rows import rows_of_view
 from lostsales.policy.recommendation import UNKNOWN_SERIES
 from lostsales.policy.rules import Rules
 from lostsales.policy.view import SeriesContext, View
-from lostsales.simulation.assortment import Assortment
 from tests.learn.small import frame_of, open_rows, small_log
 
 FEW = FunctionClass(kernels=(Kernel(kind="rbf", coefficient=0.03),), ridges=(0.1, 10.0))

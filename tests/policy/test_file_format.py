@@ -88,19 +88,21 @@ def rewritten(path: Path, change: Callable[[dict[str, Any]], None], *, sign: boo
         np.savez(target, **members)
 
 
-def test_newer_older_and_unknown_files_are_refused(oracle: SavedPolicy, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": FORMAT + 1}, "saved by a newer lostsales: its format is 3, the latest known is 2"),
+        ({"format": 1}, r"policy was saved by lostsales 0\.4 or older; fit the policy again"),
+        ({"kind": "os:system"}, "kind 'os:system', and no installed package has it; installed are beh"),
+    ],
+)
+def test_newer_older_and_unknown_files_are_refused(
+    oracle: SavedPolicy, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
     path = tmp_path / "policy"
     save(oracle, path)
-    rewritten(path, lambda metadata: metadata.update(format=FORMAT + 1), sign=True)
-    with pytest.raises(LostSalesError, match="saved by a newer lostsales: its format is 3, the latest known is 2"):
-        load(path)
-    save(oracle, path)
-    rewritten(path, lambda metadata: metadata.update(format=1), sign=True)
-    with pytest.raises(LostSalesError, match=r"policy was saved by lostsales 0\.4 or older; fit the policy again"):
-        load(path)
-    save(oracle, path)
-    rewritten(path, lambda metadata: metadata.update(kind="os:system"), sign=True)
-    with pytest.raises(LostSalesError, match="kind 'os:system', and no installed package has it; installed are beh"):
+    rewritten(path, lambda metadata: metadata.update(change), sign=True)
+    with pytest.raises(LostSalesError, match=message):
         load(path)
 
 
@@ -149,17 +151,12 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LostSalesError, match="there is no policy file"):
         load(tmp_path / "nothing")
     (tmp_path / "text").write_text("price, order")
-    with pytest.raises(LostSalesError, match="not a policy file"):
-        load(tmp_path / "text")
     np.save(tmp_path / "array.npy", np.zeros(3))
-    with pytest.raises(LostSalesError, match="not a policy file"):
-        load(tmp_path / "array.npy")
     np.savez(tmp_path / "arrays.npz", np.zeros(3))
-    with pytest.raises(LostSalesError, match="not a policy file"):
-        load(tmp_path / "arrays.npz")
     np.savez(tmp_path / "pickled.npz", metadata=np.array([{"format": 1}], dtype=object))
-    with pytest.raises(LostSalesError, match="not a policy file"):
-        load(tmp_path / "pickled.npz")
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(LostSalesError, match="not a policy file"):
+            load(path)
 
 
 def test_a_failed_save_leaves_the_old_file(

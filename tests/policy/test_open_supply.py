@@ -9,8 +9,7 @@ import pytest
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LogError
-from lostsales.policy.open_day import read_open_day
-from lostsales.policy.open_supply import SHORT_PAST, UNKNOWN_PIPELINE
+from lostsales.policy.open_day import SHORT_PAST, UNKNOWN_PIPELINE, read_open_day
 from lostsales.policy.recent_rows import RecentRows
 from lostsales.types import Floats
 

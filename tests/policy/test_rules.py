@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.assortments import Assortment
 from lostsales import Problem, SalesLog, read_log
 from lostsales.data.business_rules import OwnRules
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.rules import MaskQuery, Rules
-from lostsales.simulation.assortment import Assortment
 from lostsales.types import Bools
 
 GRID = ActionGrid(np.array([2.0, 4.0, 6.0]), np.array([0.0, 3.0, 6.0, 8.0]), np.inf)

@@ -13,7 +13,7 @@ import pytest
 from docs.studies import freshretail, orange_juice, vn2
 from docs.studies.telling import run, table
 from lostsales.errors import LostSalesError
-from lostsales.lab.benchmarks.freshretail_days import read_days
+from lostsales.lab.benchmarks.freshretail import read_days
 from lostsales.lab.benchmarks.vn2_data import read_sales
 from tests.studies.layouts import write_freshretail, write_orange_juice, write_vn2
 

@@ -6,7 +6,6 @@ file for each, so that its bytes do not depend on that order. A process that is 
 
 import json
 import os
-import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -17,7 +16,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 from pydantic import TypeAdapter
 
 from lostsales.data.json_files import finite, read_json, write_json
-from lostsales.data.output_files import check_output, replacing
+from lostsales.data.output_files import check_output, replacing, try_lock
 from lostsales.data.parallel import on_processes
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
@@ -94,7 +93,8 @@ def open_journal(path: Path | None, run: Run[Entry]) -> Iterator[Journal[Entry]]
         with replacing(path) as temporary:  # a file without a whole first line is not one of ours
             temporary.write_bytes(_line(_head(run)))
     with _opened(path) as file:
-        _lock(file, path)
+        if try_lock(file.fileno()) == "taken":
+            raise LostSalesError(f"another process is writing to {path}; wait until it has ended")
         file.seek(0)
         lines, end, _ = file.read().rpartition(b"\n")
         entries = _entries(lines.splitlines(), run, path)
@@ -160,14 +160,3 @@ def _opened(path: Path) -> BinaryIO:
         return path.open("a+b")
     except OSError as error:
         raise LostSalesError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    """An exclusive lock, released when the file is closed or the process ends."""
-    if sys.platform != "win32":
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise LostSalesError(f"another process is writing to {path}; wait until it has ended") from None

@@ -46,56 +46,44 @@ class LogNotes:
     sales_are_demand: bool = False  # neither stock nor a record says when a product was out of stock
 
     @property
-    def record_warning(self) -> str:
-        """Warning that the record of stock-outs contradicts the stock and is ignored; empty if it is used."""
-        if not self.record_ignored:
-            return ""
-        return (
-            f"the record of stock-outs says that nothing was ever out of stock, but {self.unrecorded_sellouts:,} rows "
-            "sold out: it is ignored, and these rows are treated as stock-outs (if the record is right, set "
-            'stockouts_by = "record")'
-        )
-
-    @property
-    def sales_warning(self) -> str:
-        """Warning that nothing says when a product was out of stock; empty if something does."""
-        if not self.sales_are_demand:
-            return ""
-        return (
-            "the table has neither stock nor stock-outs, so sales are taken as demand: if products ran out, demand is "
-            "underestimated. Name a column of stock-outs (stockout, in_stock, in_stock_share, out_of_stock) or of "
-            "stock and orders under [columns] if there is one"
-        )
-
-    @property
-    def receipts_warning(self) -> str:
-        """Warning that deliveries hardly ever are what was ordered in their period; empty if they are."""
-        if self.received_differs < MOST_DIFFERENT:
-            return ""
-        return (
-            f"what was received differs from what was ordered in {self.received_differs:.0%} of rows, though orders "
-            "are read as arriving in their own period: deliveries seem to come later. If they are sold in the period "
-            "in which they arrive, orders cannot be matched with receipts: set [columns] order to the receipts"
-        )
-
-    @property
-    def zeros_warning(self) -> str:
-        """Warning that rows of zero sales are missing; empty if they are not."""
-        if not self.missing_periods:
-            return ""
-        return (
-            f"rows of zero sales seem to be missing: {self.missing_share:.0%} of the periods within the lives of "
-            "products have no row, and hardly any row has sales of 0; read like this, demand comes out about "
-            f"{1 / (1 - self.missing_share):.1f} times too high. `lostsales aggregate TABLE --by day` adds them "
-            "(a table of transactions lists only what was sold); or name the days when the shop was closed under "
-            "[clock]"
-        )
+    def record_warnings(self) -> tuple[str, ...]:
+        """Warnings about what a table records: stock-outs that contradict the stock, and missing rows of zero sales."""
+        found = []
+        if self.record_ignored:
+            found.append(
+                "the record of stock-outs says that nothing was ever out of stock, but "
+                f"{self.unrecorded_sellouts:,} rows sold out: it is ignored, and these rows are treated as stock-outs "
+                '(if the record is right, set stockouts_by = "record")'
+            )
+        if self.missing_periods:
+            found.append(
+                f"rows of zero sales seem to be missing: {self.missing_share:.0%} of the periods within the lives of "
+                "products have no row, and hardly any row has sales of 0; read like this, demand comes out about "
+                f"{1 / (1 - self.missing_share):.1f} times too high. `lostsales aggregate TABLE --by day` adds them "
+                "(a table of transactions lists only what was sold); or name the days when the shop was closed under "
+                "[clock]"
+            )
+        return tuple(found)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings that make figures from this log doubtful."""
-        records = self.sales_warning, self.balance_warning, self.record_warning
-        return tuple(filter(None, (*records, self.receipts_warning, self.zeros_warning)))
+        found = [self.balance_warning] if self.balance_broken else []
+        if self.sales_are_demand:
+            found.insert(
+                0,
+                "the table has neither stock nor stock-outs, so sales are taken as demand: if products ran out, demand "
+                "is underestimated. Name a column of stock-outs (stockout, in_stock, in_stock_share, out_of_stock) or "
+                "of stock and orders under [columns] if there is one",
+            )
+        if self.received_differs >= MOST_DIFFERENT:
+            found.append(
+                f"what was received differs from what was ordered in {self.received_differs:.0%} of rows, though "
+                "orders are read as arriving in their own period: deliveries seem to come later. If they are sold in "
+                "the period in which they arrive, orders cannot be matched with receipts: set [columns] order to the "
+                "receipts"
+            )
+        return (*found, *self.record_warnings)
 
     @property
     def off_balance_share(self) -> float:

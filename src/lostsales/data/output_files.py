@@ -107,7 +107,7 @@ def remove_abandoned(folder: Path) -> None:
         with suppress(OSError):
             descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
-                if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor) == "locked":
+                if stat.S_ISREG(os.fstat(descriptor).st_mode) and try_lock(descriptor) == "locked":
                     os.unlink(folder / name)
             finally:
                 os.close(descriptor)
@@ -168,7 +168,7 @@ def _temporary(path: Path) -> Iterator[Path]:
     nameless = _nameless_file(path.parent, mode)
     if nameless is not None:
         try:
-            _lock(nameless)
+            try_lock(nameless)
             yield OPEN_FILES / str(nameless)
         finally:
             os.close(nameless)
@@ -176,7 +176,7 @@ def _temporary(path: Path) -> Iterator[Path]:
     while True:
         temporary = _temporary_name(path)
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
-        if _lock(descriptor) != "taken" and _is_at(descriptor, temporary):
+        if try_lock(descriptor) != "taken" and _is_at(descriptor, temporary):
             break
         os.close(descriptor)  # another process took it for abandoned
     try:
@@ -253,7 +253,7 @@ def _mode_of(path: Path) -> int | None:
         return None
 
 
-def _lock(descriptor: int) -> Literal["locked", "taken", "unknown"]:
+def try_lock(descriptor: int) -> Literal["locked", "taken", "unknown"]:
     """Lock a file until the process ends; unknown where the system or the file system has no locks."""
     if sys.platform == "win32":
         return "unknown"

@@ -63,7 +63,7 @@ def using_workers(workers: int | None) -> Iterator[None]:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Within, matrix products run on one thread each."""
+    """Matrix products within the block run on one thread each."""
     with _libraries(len(sys.modules)).limit(limits=1):
         yield
 

@@ -193,7 +193,7 @@ def _facts(model: StructuralDemand, notes: LogNotes, assumed: Assumed) -> Foreca
         own_season=bool(np.isfinite(learned.season_prior)),
         half_life=learned.half_life,
         coming=assumed.text,
-        warnings=tuple(filter(None, (notes.record_warning, notes.zeros_warning, assumed.warning))),
+        warnings=(*notes.record_warnings, *filter(None, [assumed.warning])),
     )
 
 

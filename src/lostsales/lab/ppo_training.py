@@ -56,7 +56,7 @@ class ShopsVecEnv(VecEnv):  # type: ignore[misc]
 
     def step_wait(self) -> tuple[Observation, Floats, Any, list[dict[str, Any]]]:
         """Step all shops; all episodes are truncated together, never terminated."""
-        observation, profit = self.shops.close(self.actions, self.rng)
+        observation, profit = self.shops.close(self.actions)
         scaled, over = self._scaled(observation), self.shops.over
         infos = [{"terminal_observation": row, "TimeLimit.truncated": True} if over else {} for row in scaled]
         if over:

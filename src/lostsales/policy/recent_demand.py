@@ -50,7 +50,7 @@ class RecentDemand:
         return replace(self, first=self.first[rows], end=self.end[rows], unit=unit, memo=None)
 
     def since(self, end: Ints) -> "RecentDemand":
-        """Only what came after the rows before `end` (series,)."""
+        """Demand of the rows from `end` (series,) on."""
         return replace(self, first=end)
 
     def in_units(self, unit: Floats) -> "RecentDemand":

@@ -11,9 +11,8 @@ from lostsales.data.pipelines import arrival_texts
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
-from lostsales.policy.coming_periods import rows_that_are_open
+from lostsales.policy.coming_periods import next_day, rows_that_are_open
 from lostsales.policy.decision import Decision
-from lostsales.policy.next_day import next_day
 from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recent_rows import RecentRows

@@ -9,8 +9,7 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
-from lostsales.policy.deliveries import Pipeline, deliver
-from lostsales.policy.period import Outcome, transition
+from lostsales.policy.period import Outcome, Pipeline, deliver, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import Action, ClosedPeriod, Features, View
@@ -55,6 +54,41 @@ class Step:
     outcome: Outcome
 
 
+class RunningShop:
+    """Many series of a shop in a market, period by period: what `play` and the Gymnasium environments share."""
+
+    def __init__(self, market: Market, shop: Shop, costs: UnitCosts, series: int, rng: np.random.Generator) -> None:
+        self.market, self.shop, self.costs, self.flow, self.rng = market, shop, costs, shop.flow, rng
+        opening = market.open(series, rng)
+        self.features, self.stock, self.demand, self.names = opening[:4]
+        self._supply_rng = rng if shop.receives_orders else rng.spawn(1)[0]
+        self.pipeline = None if shop.receives_orders else Pipeline.of(shop, opening.pipeline, series, self._supply_rng)
+        phase = opening.order_phase
+        self.phase = shop.supply.order_phase(np.zeros(series, dtype=np.int64)) if phase is None else phase
+        self.sales, self.stockout = self.demand, np.zeros(series, dtype=bool)
+        self.depth: Array = np.zeros(series, dtype=np.int16)
+        self.period = 0
+
+    @property
+    def on_order(self) -> Floats | None:
+        """Units on the way, as a `View` shows them."""
+        return None if self.pipeline is None else self.pipeline.seen
+
+    def close(self, action: Action) -> Outcome:
+        """Close a period with a decision, and open the next."""
+        drawn, arrived = self.market.demand(self.period, self.features, action.price, self.demand, self.rng), None
+        if self.pipeline is not None:
+            arrived, self.pipeline = deliver(self.pipeline, action.order, self.shop, self._supply_rng)
+        outcome = transition(self.stock, self.depth, action, drawn, self.flow, self.costs, arrived)
+        self.features = self.market.next_features(self.features, action.price, self.rng)
+        self.stock, self.depth = outcome.stock_tp1, outcome.depth_tp1
+        self.demand, self.sales, self.stockout = outcome.demand, outcome.sales, outcome.stockout
+        if self.phase is not None and (cycle := self.shop.supply.order_cycle) is not None:
+            self.phase = (self.phase + 1) % len(cycle)
+        self.period += 1
+        return outcome
+
+
 def play(
     policy: Policy,
     market: Market,
@@ -70,47 +104,31 @@ def play(
     Market and policy draw from generators of their own, and the draws of the market do not depend on the decisions: two
     policies under one seed share common random numbers.
     """
-    opening = market.open(series, market_rng)
-    features, stock, demand, names = opening[:4]
-    supply_rng = market_rng if shop.receives_orders else market_rng.spawn(1)[0]
-    pipeline = None if shop.receives_orders else Pipeline.of(shop, opening.pipeline, series, supply_rng)
-    phase, arrived = first_phase(shop, opening.order_phase, series), None
-    sales, stockout, depth = demand, np.zeros(series, dtype=bool), np.zeros(series, dtype=np.int16)
+    now = RunningShop(market, shop, costs, series, market_rng)
     past: tuple[ClosedPeriod, ...] = ()
-    flow = shop.flow
-    shown = ShownDemand.of(series, horizon, len(features)) if policy.observes == "history" else None
+    shown = ShownDemand.of(series, horizon, len(now.features)) if policy.observes == "history" else None
     for period in range(horizon):
-        seen = demand if policy.observes == "demand" else None
-        on_order = None if pipeline is None else pipeline.seen
-        recent = None if shown is None else shown.before(period)
         view = View(
-            period, features, stock, sales, stockout, depth, seen, past, names, None, on_order, phase, recent=recent
+            period=period,
+            features=now.features,
+            stock=now.stock,
+            last_sales=now.sales,
+            last_stockout=now.stockout,
+            depth=now.depth,
+            last_demand=now.demand if policy.observes == "demand" else None,
+            past=past,
+            names=now.names,
+            pipeline=now.on_order,
+            order_phase=now.phase,
+            recent=None if shown is None else shown.before(period),
         )
         action = policy.decide(view, policy_rng)
         _refuse_overfilling(view, action.order, shop)
-        drawn = market.demand(period, features, action.price, demand, market_rng)
-        if pipeline is not None:
-            arrived, pipeline = deliver(pipeline, action.order, shop, supply_rng)
-        outcome = transition(stock, depth, action, drawn, flow, costs, arrived)
+        outcome = now.close(action)
         yield Step(view, action, outcome)
         if shown is not None:
             past = (*past, ClosedPeriod(view, action))
-            shown.add(period, outcome.sales, outcome.stockout, action.price, features)
-        features = market.next_features(features, action.price, market_rng)
-        stock, depth = outcome.stock_tp1, outcome.depth_tp1
-        demand, sales, stockout = outcome.demand, outcome.sales, outcome.stockout
-        phase = next_phase(shop, phase)
-
-
-def first_phase(shop: Shop, given: Ints | None, series: int) -> Ints | None:
-    """The position of the first period in the cycle of order days, that of period 0 unless given."""
-    return shop.supply.order_phase(np.zeros(series, dtype=np.int64)) if given is None else given
-
-
-def next_phase(shop: Shop, phase: Ints | None) -> Ints | None:
-    """The position of the next period in the cycle of order days."""
-    cycle = shop.supply.order_cycle
-    return None if phase is None or cycle is None else (phase + 1) % len(cycle)
+            shown.add(period, outcome.sales, outcome.stockout, action.price, view.features)
 
 
 def _refuse_overfilling(view: View, order: Floats, shop: Shop) -> None:

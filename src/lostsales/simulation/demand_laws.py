@@ -16,7 +16,7 @@ Effect = float | tuple[float, ...]
 class Linear(Settings):
     """D_t = intercept + rho D_{t-1} + price P_t + sum of effects of the features + noise (Equation 1).
 
-    With a `second_rho` D_{t-2} adds to it: a memory that is longer than the paper's.
+    With a `second_rho` D_{t-2} adds to it: a lag more than in the paper.
     """
 
     law: Literal["linear"]
@@ -86,7 +86,7 @@ class _Counts(Settings):
     second_rho: ClassVar[float] = 0.0
 
     def lag_term(self, last_demand: Floats) -> Floats:
-        """Nothing: there is no memory."""
+        """Zero: demand does not depend on the past."""
         return np.zeros_like(last_demand)
 
     def respond(self, shock: Floats, lag_term: Floats, price_t: Floats, effect: Floats) -> Floats:

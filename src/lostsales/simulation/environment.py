@@ -7,14 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.deliveries import Pipeline, deliver
-from lostsales.policy.period import transition
-from lostsales.policy.rollout import first_phase, next_phase
+from lostsales.policy.rollout import RunningShop
 from lostsales.policy.view import Action, order_limit
 from lostsales.simulation.hidden_market import check_markov
 from lostsales.simulation.processes import Autoregressive, FeatureProcess, ReferencePrice, levels_of
 from lostsales.simulation.scenario import Scenario, as_scenario
-from lostsales.types import Array, Floats, Ints
+from lostsales.types import Floats, Ints
 
 Observation = NDArray[np.float32]
 # Standard deviations that bound an autoregressive feature; leaving them has probability below 1e-22 a period.
@@ -33,40 +31,26 @@ class BatchedShop:
     @property
     def over(self) -> bool:
         """True once the horizon is reached."""
-        return self._period >= self.scenario.horizon
+        return self._now.period >= self.scenario.horizon
 
     def open(self, rng: np.random.Generator) -> Observation:
         """Open an episode; one observation a shop."""
-        opening, shop = self.scenario.open(self.series, rng), self.scenario
-        self._features, self._stock, self._demand = opening[:3]
-        self._supply_rng = rng if shop.receives_orders else rng.spawn(1)[0]
-        self._pipeline = Pipeline.of(shop, opening.pipeline, self.series, self._supply_rng)
-        self._phase = first_phase(shop, None, self.series)
-        self._sales, self._stockout = self._demand, np.zeros(self.series, dtype=bool)
-        self._depth: Array = np.zeros(self.series, dtype=np.int16)
-        self._period = 0
+        self._now = RunningShop(self.scenario, self.scenario, self.scenario.unit_costs, self.series, rng)
         return self._observation()
 
-    def close(self, actions: Ints, rng: np.random.Generator) -> tuple[Observation, Floats]:
+    def close(self, actions: Ints) -> tuple[Observation, Floats]:
         """Take actions, positions in the grids (series, 2); return the next observations and the profits."""
-        limit = order_limit(self.scenario, self._stock, self._pipeline.seen, self._phase)
-        order = np.minimum(actions[:, 1], self.grid.feasible_orders(self._stock, limit) - 1)
-        decided = Action(self.grid.prices[actions[:, 0]], self.grid.orders[order])
-        drawn = self.scenario.demand(self._period, self._features, decided.price, self._demand, rng)
-        arrived, self._pipeline = deliver(self._pipeline, decided.order, self.scenario, self._supply_rng)
-        shop = self.scenario
-        outcome = transition(self._stock, self._depth, decided, drawn, shop.flow, shop.unit_costs, arrived)
-        self._phase = next_phase(self.scenario, self._phase)
-        self._features = self.scenario.next_features(self._features, decided.price, rng)
-        self._stock, self._depth = outcome.stock_tp1, outcome.depth_tp1
-        self._demand, self._sales, self._stockout = outcome.demand, outcome.sales, outcome.stockout
-        self._period += 1
+        limit = order_limit(self.scenario, self._now.stock, self._now.on_order, self._now.phase)
+        order = np.minimum(actions[:, 1], self.grid.feasible_orders(self._now.stock, limit) - 1)
+        outcome = self._now.close(Action(self.grid.prices[actions[:, 0]], self.grid.orders[order]))
         return self._observation(), outcome.profit
 
     def _observation(self) -> Observation:
-        last = (self._demand,) if self.observe_demand else (self._sales, self._stockout)
-        cycle = () if self._phase is None else (self._phase,)
-        columns = [*self._features, self._stock, *self._pipeline.units.T, *cycle, *last]
+        now = self._now
+        last = (now.demand,) if self.observe_demand else (now.sales, now.stockout)
+        cycle = () if now.phase is None else (now.phase,)
+        on_order = () if now.on_order is None else now.on_order.T
+        columns = [*now.features, now.stock, *on_order, *cycle, *last]
         return np.column_stack(columns).astype(np.float32)
 
 
@@ -108,7 +92,7 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
 
     def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Close a period and open the next."""
-        observation, profit = self._shops.close(np.asarray(action)[None], self.np_random)
+        observation, profit = self._shops.close(np.asarray(action)[None])
         return observation[0], float(profit[0]), False, self._shops.over, {}
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.assortments import Assortment
 from lostsales.data.writing import write_table
-from lostsales.simulation.assortment import Assortment
 from lostsales.types import Array
 
 PERIODS = 40

@@ -12,7 +12,7 @@ import pytest
 
 from lostsales.apps.fleet.fit import fit_fleet
 from lostsales.apps.fleet.fleet import Fleet
-from lostsales.apps.fleet.status import status_of
+from lostsales.apps.fleet.overview import status_of
 from lostsales.apps.fleet.store import Store
 from tests.apps.fleet.shops import shop_columns, tree, write_source
 

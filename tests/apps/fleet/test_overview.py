@@ -7,6 +7,7 @@ import pytest
 from scipy.special import ndtri
 
 import lostsales
+from benchmarks.assortments import AssortmentManager
 from lostsales.apps.fleet.engine import Processes
 from lostsales.apps.fleet.fit import fit_fleet
 from lostsales.apps.fleet.fleet import Fleet
@@ -15,7 +16,6 @@ from lostsales.apps.fleet.report import write_report
 from lostsales.data.journal import JournalFolder
 from lostsales.evaluation.fleet_gain import ShardGain, fleet_gain
 from lostsales.evaluation.interval import Interval
-from lostsales.simulation.assortment import AssortmentManager
 from tests.apps.fleet.shops import shop_columns, taken, write_source
 from tests.apps.running import run_json
 

@@ -6,10 +6,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
+from benchmarks.assortments import WEEK, Assortment, AssortmentManager
 from lostsales.data.problem import Problem
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Action, View
-from lostsales.simulation.assortment import WEEK, Assortment, AssortmentManager
 
 LEAD_TIME = 2
 COVER = LEAD_TIME + WEEK  # until the order of next week arrives

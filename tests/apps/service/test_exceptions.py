@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.assortments import Assortment
 from lostsales.apps.service.answers import explain_answer, sold_at
 from lostsales.apps.service.desk import Desk, ShopData
 from lostsales.apps.service.morning import LOSES, NOT_KNOWN, MorningList, Query
@@ -20,7 +21,6 @@ from lostsales.learn.fit import fit
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.lookahead import Lookahead
 from lostsales.learn.planner.planner import Planner
-from lostsales.simulation.assortment import Assortment
 from tests.apps.service.calm_shop import calm_shop, calm_table
 
 

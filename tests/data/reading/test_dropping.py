@@ -218,5 +218,5 @@ def test_a_table_of_transactions_is_told_that_its_zeros_are_missing(share: float
     ],
 )
 def test_zeros_that_are_there_closed_days_and_pauses_raise_no_warning(table: pd.DataFrame) -> None:
-    assert not read_log(table, sales_only=True).notes.zeros_warning
+    assert not read_log(table, sales_only=True).notes.record_warnings
     assert not forecast(read_log(table, sales_only=True), horizon=1).how.warnings

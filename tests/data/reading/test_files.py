@@ -9,8 +9,7 @@ import pytest
 
 from lostsales.data.reading.gate import read_log
 from lostsales.data.reading.table import open_table
-from lostsales.errors import LostSalesError
-from tests.tables import assert_equal_logs, columns, findings, frame, log_of, write_csv
+from tests.tables import assert_equal_logs, columns, findings, frame, log_of, refusal, write_csv
 
 HEADER = "series,period,stock,price,order,sales\n"
 ROWS = HEADER + "a,1,5,2,0,1\na,2,4,2,0,1\n"
@@ -20,12 +19,6 @@ def csv(folder: Path, text: str, name: str = "log.csv", encoding: str = "utf-8")
     path = folder / name
     path.write_bytes(text.encode(encoding))
     return path
-
-
-def refusal(path: Path | str) -> str:
-    with pytest.raises(LostSalesError) as caught:
-        read_log(path)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
@@ -92,7 +85,7 @@ def test_a_date_that_could_be_read_in_two_ways_is_refused(tmp_path: Path) -> Non
 
 
 def test_an_empty_path_is_refused() -> None:
-    assert "the path is empty" in refusal("")
+    assert "the path is empty" in refusal(read_log, "")
 
 
 @pytest.mark.parametrize("damage", ["cut", "zeros", "empty", "text"])
@@ -102,7 +95,7 @@ def test_damaged_parquet(tmp_path: Path, damage: str) -> None:
     good = path.read_bytes()
     cut, pages = good[: len(good) // 2], good[:4] + bytes(200) + good[204:]
     path.write_bytes({"cut": cut, "zeros": pages, "empty": b"", "text": ROWS.encode()}[damage])
-    assert refusal(path).startswith(f"{path} cannot be read: ")
+    assert refusal(read_log, path).startswith(f"{path} cannot be read: ")
 
 
 def test_every_type_of_duckdb_has_a_reading(tmp_path: Path) -> None:

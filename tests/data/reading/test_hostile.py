@@ -16,14 +16,7 @@ import pytest
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.errors import LostSalesError
-from tests.tables import assert_equal_logs, columns, findings, frame, log_of
-
-
-def refusal(source: Any, problem: Problem | None = None) -> str:
-    with pytest.raises(LostSalesError) as caught:
-        read_log(source, problem)
-    return str(caught.value)
+from tests.tables import assert_equal_logs, columns, findings, frame, log_of, refusal
 
 
 def test_the_name_of_a_folder_is_no_column(tmp_path: Path) -> None:
@@ -32,7 +25,7 @@ def test_the_name_of_a_folder_is_no_column(tmp_path: Path) -> None:
     frame().to_parquet(folder / "log.parquet")
     assert_equal_logs(read_log(folder / "log.parquet"), log_of())
     frame(price=None).to_parquet(folder / "log.parquet")
-    assert "missing column 'price'" in refusal(folder / "log.parquet")
+    assert "missing column 'price'" in refusal(read_log, folder / "log.parquet")
 
 
 def test_a_folder_named_as_the_home_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +75,7 @@ def test_ends_of_line_that_differ_are_named(tmp_path: Path, usual: str, other: s
     said = (
         f"{path} cannot be read: its lines end in different ways, line 1 with {name[usual]}, line 5 with {name[other]}"
     )
-    assert refusal(path).startswith(f"{said}; write it with one kind of line end")
+    assert refusal(read_log, path).startswith(f"{said}; write it with one kind of line end")
     quoted = text.replace(f"a{usual}b", f"a{other}b")
     path.write_bytes(gzip.compress(quoted.encode()) if ending == "csv.gz" else quoted.encode())
     assert len(read_log(path)) == 5
@@ -94,7 +87,7 @@ def test_ends_of_line_that_differ_are_found_where_a_chunk_ends_between_them(
     path, text = tmp_path / "log.csv", frame().to_csv(index=False, lineterminator="\r\n")
     path.write_bytes(text[:-2].encode() + b"\n")
     monkeypatch.setattr("lostsales.data.reading.files.CHUNK", text.index("\r") + 1)
-    assert "line 1 with CR LF, line 6 with LF;" in refusal(path)
+    assert "line 1 with CR LF, line 6 with LF;" in refusal(read_log, path)
 
 
 def test_a_header_of_any_usual_length_is_read_and_a_longer_one_refused(tmp_path: Path) -> None:
@@ -106,12 +99,14 @@ def test_a_header_of_any_usual_length_is_read_and_a_longer_one_refused(tmp_path:
     frame(**{"x" * 140_000: [0] * 5}).to_csv(path, index=False)
     assert read_log(path).notes.unused_columns == ("x" * 140_000,)
     path.write_text("x" * 3_000_000)
-    assert "over 2,000,000 bytes" in refusal(path)
+    assert "over 2,000,000 bytes" in refusal(read_log, path)
 
 
 @pytest.mark.parametrize("offset", ["+99:00", "+15:00", "-05:60", "+5"])
 def test_an_offset_that_no_zone_has_is_no_moment(offset: str) -> None:
-    assert "period must be" in refusal(frame(period=[f"2026-03-0{day}T00:00{offset}" for day in (1, 2, 3, 1, 2)]))
+    assert "period must be" in refusal(
+        read_log, frame(period=[f"2026-03-0{day}T00:00{offset}" for day in (1, 2, 3, 1, 2)])
+    )
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -122,7 +117,7 @@ def test_too_many_columns_are_refused_at_once(tmp_path: Path, ending: str) -> No
         path.write_text(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
     else:
         pq.write_table(pa.table({name: [1] for name in names}), path)
-    assert refusal(path) == f"{path} must have at most 10,000 columns, but it has 20,000"
+    assert refusal(read_log, path) == f"{path} must have at most 10,000 columns, but it has 20,000"
 
 
 def test_a_column_named_label_with_gaps_is_no_matter(tmp_path: Path) -> None:
@@ -146,24 +141,26 @@ def test_nanoseconds_with_a_zone(tmp_path: Path, kind: str) -> None:
 
 
 def test_names_of_files_that_no_system_has(tmp_path: Path) -> None:
-    assert "cannot be read: File name too long" in refusal(tmp_path / ("x" * 300 + ".csv"))
-    assert "there is no file" in refusal("a\0b.csv")
+    assert "cannot be read: File name too long" in refusal(read_log, tmp_path / ("x" * 300 + ".csv"))
+    assert "there is no file" in refusal(read_log, "a\0b.csv")
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.csv"))
     frame().to_csv(odd, index=False)
-    assert refusal(odd).endswith("\\udcff.csv is not; rename it")
+    assert refusal(read_log, odd).endswith("\\udcff.csv is not; rename it")
 
 
 def test_infinite_moments_in_parquet_are_no_periods(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     rows = "'a' AS series, 5 AS stock, 2 AS price, 0 AS \"order\", 1 AS sales"
     duckdb.sql(f"COPY (SELECT TIMESTAMP 'infinity' AS period, {rows}) TO '{path}'")
-    assert "period must be a whole number or a date such as 2026-03-01, but row 0 (series=a) has" in refusal(path)
+    assert "period must be a whole number or a date such as 2026-03-01, but row 0 (series=a) has" in refusal(
+        read_log, path
+    )
 
 
 def test_many_levels_of_a_category_are_refused() -> None:
     source = pd.DataFrame({name: np.repeat(values[:1], 3_000) for name, values in columns().items()})
     source = source.assign(period=np.arange(3_000), note=[f"note {row}" for row in range(3_000)])
-    found = refusal(source, Problem(features=(Feature(name="note", kind="categorical"),)))
+    found = refusal(read_log, source, Problem(features=(Feature(name="note", kind="categorical"),)))
     assert "note must have at most 200 levels as a category, but it has 3,000" in found
 
 
@@ -180,12 +177,12 @@ def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path:
     with gzip.open(tmp_path / "bomb.csv.gz", "wb") as file:
         file.write(b"series,period,stock,price,order,sales\n" + row * 2_000_000)
     assert (tmp_path / "bomb.csv.gz").stat().st_size < 200_000
-    found = refusal(tmp_path / "bomb.csv.gz")
+    found = refusal(read_log, tmp_path / "bomb.csv.gz")
     assert "needs about 0.2 GiB of memory, but the limit is 0.2 GiB: read fewer rows or columns" in found
     path = tmp_path / "bomb.parquet"
     rows = '1 AS series, 1 AS period, 5 AS stock, 2 AS price, 0 AS "order", 1 AS sales'
     duckdb.sql(f"COPY (SELECT {rows} FROM range(20000000)) TO '{path}'")
-    found = refusal(path)
+    found = refusal(read_log, path)
     assert found.startswith(f"{path} with 20,000,000 rows needs about 2.7 GiB of memory")
 
 
@@ -197,14 +194,14 @@ def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path:
 def test_damaged_compressed_files(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.csv.gz"
     path.write_bytes(content)
-    assert str(path) in refusal(path)
+    assert str(path) in refusal(read_log, path)
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_a_last_line_beyond_the_buffer_of_the_reader_is_not_dropped_in_silence(tmp_path: Path, end: str) -> None:
     path = tmp_path / "log.csv"
     path.write_text("series,period,stock,price,order,sales\nb,1,5,2,0,1\n" + "x" * 40_000_000 + ",1,5,2,0,1" + end)
-    assert refusal(path) == f"{path} cannot be read: it has a line of over 2,097,152 bytes; a row is one line"
+    assert refusal(read_log, path) == f"{path} cannot be read: it has a line of over 2,097,152 bytes; a row is one line"
 
 
 def test_long_lines_that_the_reader_takes_are_read(tmp_path: Path) -> None:
@@ -221,7 +218,7 @@ def test_a_compressed_file_that_unpacks_to_far_more_than_a_table_does_is_refused
     path = tmp_path / "log.csv.gz"
     path.write_bytes(gzip.compress(b"series,period,stock,price,order,sales\n" + b"a,1,5,2,0,1\n" * 400_000))
     monkeypatch.setattr("lostsales.data.reading.files.FREE_TEXT", 10**6)
-    assert "it unpacks to more than 200 times its size and 0 GB" in refusal(path)
+    assert "it unpacks to more than 200 times its size and 0 GB" in refusal(read_log, path)
 
 
 def test_members_of_a_compressed_file_are_one_table(tmp_path: Path) -> None:
@@ -248,7 +245,7 @@ def test_an_object_of_any_class_is_named_by_its_type(column: str, value: object)
     cells = frame()[column].tolist()
     cells[2] = value
     table = frame(**{column: pd.Series(cells, dtype=object)})
-    found = refusal(table)
+    found = refusal(read_log, table)
     assert column in found
     assert "row 2" in found
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import lostsales
+from benchmarks.assortments import Assortment
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale
 from lostsales.demand.censoring.evidence import gather_evidence
@@ -16,7 +17,6 @@ from lostsales.demand.law.elasticities import product_elasticities
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.law.series_effects import SeriesEffects, Units, _with_ones, fit_effects
-from lostsales.simulation.assortment import Assortment
 from lostsales.types import Floats
 
 LINEAR, LOG_LINK = Family("linear", False), Family("linear", False, link="log")

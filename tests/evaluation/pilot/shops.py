@@ -8,7 +8,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import without
 from lostsales.evaluation.pilot.design import PilotSettings, design_pilot
 from lostsales.evaluation.pilot.plan import Design, Pilot, TriedPolicy
-from lostsales.lab.studies.pilot_shops import AssortedShop
+from lostsales.lab.studies.pilot import AssortedShop
 from lostsales.types import Bools
 
 PAST = 40

@@ -4,7 +4,7 @@ import numpy as np
 
 from lostsales.evaluation.pilot.market import DemandBaseline, past_residuals
 from lostsales.evaluation.pilot.panel import Outcomes, PilotPanel, clock_after, past_mean
-from lostsales.lab.studies.pilot_shops import shop_of
+from lostsales.lab.studies.pilot import shop_of
 from lostsales.types import Floats
 
 SERIES, LATER = 5, 200

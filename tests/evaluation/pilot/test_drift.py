@@ -13,7 +13,7 @@ from lostsales.evaluation.pilot.drift import (
     threshold_for,
 )
 
-PLAIN = Detector(name="demand", mean=1.0, deviation=0.5, memory=0.0, shift=1.0, threshold=3.0)
+PLAIN = Detector(name="demand", mean=1.0, deviation=0.5, autocorrelation=0.0, shift=1.0, threshold=3.0)
 
 
 def test_a_sum_of_likelihood_ratios_by_hand() -> None:
@@ -34,14 +34,14 @@ def test_after_an_alarm_the_sum_starts_anew() -> None:
     assert [each.at for each in alarms(PLAIN, np.full(9, 2.0))] == [2, 5, 8]
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.4])
-def test_false_alarms_are_as_seldom_as_said_and_shifts_are_found(memory: float) -> None:
+@pytest.mark.parametrize("autocorrelation", [0.0, 0.4])
+def test_false_alarms_are_as_seldom_as_said_and_shifts_are_found(autocorrelation: float) -> None:
     rng = np.random.default_rng(5)
     false, delays = 0, []
     for _ in range(25):
         figures = rng.standard_normal(80 + SPAN)
         for at in range(1, len(figures)):
-            figures[at] = memory * figures[at - 1] + np.sqrt(1 - memory**2) * figures[at]
+            figures[at] = autocorrelation * figures[at - 1] + np.sqrt(1 - autocorrelation**2) * figures[at]
         detector = Detector.of("demand", 0.12 * figures[:80], shift=0.3)
         assert detector is not None
         false += len(alarms(detector, 0.12 * figures[80:]))

@@ -18,12 +18,12 @@ PILOTS = 1_000
 
 @dataclass(frozen=True)
 class Shop:
-    """Profits with levels, weekdays, memory, shocks that all series share, and tails."""
+    """Profits with levels, weekdays, autocorrelation, shocks that all series share, and tails."""
 
     series: int
     past: int = 60
     planned: int = 30
-    memory: float = 0.0
+    autocorrelation: float = 0.0
     tails: float = np.inf  # degrees of freedom
     spread: float = 0.0  # of the logarithm of sizes
     week: float = 0.0
@@ -35,7 +35,7 @@ class Shop:
         drawn = rng.standard_normal(shape) if np.isinf(self.tails) else rng.standard_t(self.tails, shape)
         noise = drawn.copy()
         for at in range(1, shape[1]):
-            noise[:, at] = self.memory * noise[:, at - 1] + np.sqrt(1 - self.memory**2) * drawn[:, at]
+            noise[:, at] = self.autocorrelation * noise[:, at - 1] + np.sqrt(1 - self.autocorrelation**2) * drawn[:, at]
         wander = self.wander * np.cumsum(rng.standard_normal(shape), axis=1)
         shared = rng.normal(0, 1, shape[1]) + self.week * np.sin(2 * np.pi * np.arange(shape[1]) / 7)
         size = np.exp(self.spread * rng.standard_normal(self.series))[:, None]
@@ -44,9 +44,9 @@ class Shop:
 
 SHOPS = {
     "plain": Shop(20),
-    "memory": Shop(20, memory=0.8),
-    "heavy tails, many sizes": Shop(20, memory=0.5, tails=3, spread=0.7, week=2.0),
-    "ten series": Shop(10, memory=0.3),
+    "autocorrelation": Shop(20, autocorrelation=0.8),
+    "heavy tails, many sizes": Shop(20, autocorrelation=0.5, tails=3, spread=0.7, week=2.0),
+    "ten series": Shop(10, autocorrelation=0.3),
     "levels that wander": Shop(16, wander=0.3),
 }
 
@@ -115,7 +115,7 @@ def test_the_gain_of_the_design_is_found_as_often_as_promised(name: str) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("series", [1, 4])
 def test_switches_err_and_find_as_said(series: int) -> None:
-    shop = Shop(series, past=100, planned=14 * 10, memory=0.3)
+    shop = Shop(series, past=100, planned=14 * 10, autocorrelation=0.3)
     none, gain = (shares(shop, finds, PILOTS, 3, over_time=True) for finds in (False, True))
     assert none["harm"] + none["success"] <= at_most(ERROR, PILOTS)
     assert gain["success"] == pytest.approx(0.8, abs=0.05 + 2 * np.sqrt(0.16 / PILOTS))

@@ -9,8 +9,17 @@ import pytest
 from lostsales.errors import LostSalesError
 from lostsales.lab.benchmarks.board import run_board
 from lostsales.lab.benchmarks.boards import open_board
-from lostsales.lab.benchmarks.freshretail import ALL_DAYS, CutRun, FreshRetail, scaled
-from lostsales.lab.benchmarks.freshretail_days import CutDays, cut_at_hours, cut_at_supplies, log_of, read_days
+from lostsales.lab.benchmarks.freshretail import (
+    ALL_DAYS,
+    CutDays,
+    CutRun,
+    FreshRetail,
+    cut_at_hours,
+    cut_at_supplies,
+    log_of,
+    read_days,
+    scaled,
+)
 from tests.lab.benchmarks.made_up import freshretail_file
 
 

@@ -8,16 +8,15 @@ import pandas as pd
 import pytest
 
 import lostsales
+from benchmarks.assortments import Assortment, AssortmentManager, optimal_policy
 from lostsales.data.business_rules import OwnRules
 from lostsales.demand.law.demand_law import Family
-from lostsales.lab.exact.assortment import optimal_policy
 from lostsales.learn.planner.following import ByStock
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import UNKNOWN_SERIES, UNSEEN
 from lostsales.policy.rules import Rules
-from lostsales.simulation.assortment import Assortment, AssortmentManager
 
 PLANNER = Planner(draws=1, families=(Family("linear", False, link="log"),))
 SHOP = Assortment.draw(6, 21)

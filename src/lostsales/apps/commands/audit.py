@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from lostsales.demand.audit.audit import Audit
     from lostsales.demand.audit.behaviour import BehaviourAudit
 
-BAR = 30
+BAR = 30  # characters of the longest bar
 SHOWN_ADVICE = 3  # without --full
-MOST_BARS = 10
+MOST_BARS = 10  # of a histogram
 COLOURS = {"identified": "green", "nothing hidden": "green", "only partly": "yellow", "not": "red", "skipped": "dim"}
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lostsales.demand.slopes import SlopeEstimate
     from lostsales.demand.stockout_loss import StockoutLoss
 
-BAR = 22
+BAR = 22  # characters of the longest bar
 CALIBRATION = "distance", "p_value", "correlation", "correlation_p_value", "memory", "memory_p_value", "fits"
 LAST, PRICE = "last demand", "price"
 SLOPES = {

@@ -12,7 +12,7 @@ from lostsales.apps.commands.reading import LogInput, print_left_out, reads_log
 from lostsales.apps.console import print_facts, progress, show, warn
 
 if TYPE_CHECKING:
-    from lostsales.data.grid_facts import GridFacts
+    from lostsales.data.describe import GridFacts
 
 NAMES = {
     "max_depth": "learned to depth",
@@ -77,7 +77,7 @@ def fit(
     """
     import warnings
 
-    from lostsales.data.grid_facts import GridFacts
+    from lostsales.data.describe import GridFacts
     from lostsales.data.output_files import check_output
     from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit as learn

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lostsales.apps.commands import options
 from lostsales.apps.commands.serve import start_service
 from lostsales.apps.console import screen
 
@@ -19,24 +20,16 @@ KEY = "LOSTSALES_KEY"
 
 
 def mcp(
-    policy: Annotated[
-        Path, typer.Argument(help="A saved policy, a folder of them (its versions), or the store of a fleet.")
-    ],
-    log: Annotated[
-        Path | None, typer.Option(help="The sales log; by default log.parquet or log.csv next to the policy.")
-    ] = None,
+    policy: options.PolicyVersions,
+    log: options.ShopLog = None,
     today: Annotated[
         Path | None, typer.Option(help="Today's rows; by default today.parquet or today.csv next to the policy.")
     ] = None,
-    problem: Annotated[
-        Path | None, typer.Option(help="Problem file of the log (TOML); by default the one next to it.")
-    ] = None,
+    problem: options.ShopProblem = None,
     keys: Annotated[
         Path | None, typer.Option(help=f"File of keys; one with the scope decide, in {KEY}, may store decisions.")
     ] = None,
-    decisions: Annotated[
-        str | None, typer.Option(help="postgresql://... or FILE.db; by default decisions.db next to the policy.")
-    ] = None,
+    decisions: options.DecisionsStore = None,
     check: Annotated[bool, typer.Option("--check", help="Load everything, print the tools, and exit.")] = False,
 ) -> None:
     """Answer an AI agent over the Model Context Protocol, on standard input and output; read-only without a key.

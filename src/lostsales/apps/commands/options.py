@@ -33,6 +33,18 @@ ProblemFile = Annotated[
     Path | None, typer.Option("--problem", help="The problem file (TOML): unit costs, lead time, columns.")
 ]
 PolicyFile = Annotated[Path, typer.Argument(help="A saved policy.")]
+PolicyVersions = Annotated[
+    Path, typer.Argument(help="A saved policy, a folder of them (its versions), or the store of a fleet.")
+]
+ShopLog = Annotated[
+    Path | None, typer.Option(help="The sales log; by default log.parquet or log.csv next to the policy.")
+]
+ShopProblem = Annotated[
+    Path | None, typer.Option(help="Problem file of the log (TOML); by default the one next to it.")
+]
+DecisionsStore = Annotated[
+    str | None, typer.Option(help="postgresql://... or FILE.db; by default decisions.db next to the policy.")
+]
 ScenarioName = Annotated[str, typer.Argument(help="A preset by name, or the path of a TOML file.")]
 ScenarioSettings = Annotated[
     list[str] | None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lostsales.apps.commands.options import Json
+from lostsales.apps.commands import options
 from lostsales.apps.console import err, print_json, screen
 
 if TYPE_CHECKING:
@@ -14,32 +14,24 @@ if TYPE_CHECKING:
 
 
 def serve(
-    policy: Annotated[
-        Path, typer.Argument(help="A saved policy, a folder of them (its versions), or the store of a fleet.")
-    ],
-    log: Annotated[
-        Path | None, typer.Option(help="The sales log; by default log.parquet or log.csv next to the policy.")
-    ] = None,
+    policy: options.PolicyVersions,
+    log: options.ShopLog = None,
     today: Annotated[
         Path | None,
         typer.Option(
             help="Today's rows; by default today.parquet or today.csv next to the policy, else rows after the log."
         ),
     ] = None,
-    problem: Annotated[
-        Path | None, typer.Option(help="Problem file of the log (TOML); by default the one next to it.")
-    ] = None,
+    problem: options.ShopProblem = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on; beyond this machine only with keys.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = None,
     keys: Annotated[Path | None, typer.Option(help="File of keys, written by `lostsales keys create`.")] = None,
-    decisions: Annotated[
-        str | None, typer.Option(help="postgresql://... or FILE.db; by default decisions.db next to the policy.")
-    ] = None,
+    decisions: options.DecisionsStore = None,
     behind_tls: Annotated[
         bool, typer.Option("--behind-tls", help="Behind a TLS proxy: cookies are secure, browsers use https only.")
     ] = False,
     check: Annotated[bool, typer.Option("--check", help="Load everything, print a summary, and exit.")] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Serve a policy over HTTP and as a web page: today's list, every product, what-if, and the decisions.
 

@@ -2,7 +2,6 @@
 
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from lostsales.apps.fleet.sharding import partition
 from lostsales.apps.fleet.source import FleetSource, source_of
 from lostsales.apps.fleet.store import (
     FORMAT,
-    IDENTITY,
     Entry,
     Manifest,
     Store,
     Version,
+    VersionInputs,
     write_bytes,
     write_failures,
     write_products,
@@ -36,17 +35,6 @@ from lostsales.learn.learner import Learner
 SHARD_SIZE = 500  # products (docs/decisions/fleet.md)
 LEAST_ROWS = 10  # of a product, below which its shard says more about it than its own rows
 SAMPLE = 5_000  # rows that are checked before any work
-
-
-@dataclass(frozen=True)
-class FleetFit:
-    """Settings of learning a fleet."""
-
-    learner: Learner
-    by: tuple[str, ...] = ()
-    shard_size: int = SHARD_SIZE
-    least_rows: int = LEAST_ROWS
-    drop_bad_rows: bool = False
 
 
 def fit_fleet(
@@ -117,12 +105,23 @@ def fit_fleet(
     """
     if shard_size < 1 or least_rows < 1:
         raise SettingError(f"shard_size and least_rows must be at least 1, but {shard_size} and {least_rows} came")
-    settings = FleetFit(learner_of(method, {}), by, shard_size, least_rows, drop_bad_rows)
+    learner = learner_of(method, {})
     opened = source_of(source, query) if isinstance(source, str | Path) else source
     chosen = Problem.of(problem, opened.problem_file)
     target = _prepared(Path(store))
     with target.lock():
-        version = _version(target, opened, chosen, settings, restart)
+        inputs = VersionInputs(
+            lostsales=installed("lostsales"),
+            source=opened.identity(),
+            problem=chosen.model_dump(mode="json", exclude_unset=True),
+            method=learner.method,
+            settings=learner.model_dump(mode="json", exclude_unset=True),
+            by=by,
+            shard_size=shard_size,
+            least_rows=least_rows,
+            drop_bad_rows=drop_bad_rows,
+        )
+        version = _version(target, opened, chosen, inputs, restart)
         _learn_shards(version, engine or Processes(1), progress)
         target.activate(version)
     return version
@@ -140,39 +139,28 @@ def _prepared(folder: Path) -> Store:
     return Store(folder)
 
 
-def _version(store: Store, source: FleetSource, problem: Problem, settings: FleetFit, restart: bool) -> Version:
+def _version(store: Store, source: FleetSource, problem: Problem, inputs: VersionInputs, restart: bool) -> Version:
     """Version to resume, or a new one with its rows in shards."""
-    learner = settings.learner
-    identity: dict[str, Any] = {
-        "lostsales": installed("lostsales"),
-        "source": source.identity(),
-        "problem": problem.model_dump(mode="json", exclude_unset=True),
-        "method": learner.method,
-        "settings": learner.model_dump(mode="json", exclude_unset=True),
-        "by": settings.by,
-        "shard_size": settings.shard_size,
-        "least_rows": settings.least_rows,
-        "drop_bad_rows": settings.drop_bad_rows,
-    }
-    assert set(identity) == set(IDENTITY)
-    known = store.versions()
-    if known and (differs := _differing(known[-1].manifest.problem, identity["problem"])):
+    last = store.versions()[-1:]
+    if not last:
+        return _planned(store, source, problem, inputs)
+    found = last[0].manifest
+    if differs := _differing(found.problem, inputs.problem):
         raise SettingError(
             f"{store.folder} was made for another problem, which differs in {', '.join(differs)}; "
             "choose another store with --out"
         )
-    is_same = bool(known) and not _differing(known[-1].manifest.identity, identity)
-    if is_same and (source.is_fixed or not known[-1].is_finished):
-        return known[-1]
-    if known and not is_same and not known[-1].is_finished:
-        differs = _differing(known[-1].manifest.identity, identity)
+    differs = _differing(found.model_dump(include=set(VersionInputs.model_fields)), inputs.model_dump())
+    if not differs and (source.is_fixed or not last[0].is_finished):
+        return last[0]
+    if differs and not last[0].is_finished:
         if not restart:
             raise SettingError(
                 f"{store.folder} has an unfinished version with other {', '.join(differs)}; give the same again "
                 "to resume it, or --restart to delete it"
             )
-        shutil.rmtree(known[-1].folder)
-    return _planned(store, source, problem, settings, identity)
+        shutil.rmtree(last[0].folder)
+    return _planned(store, source, problem, inputs)
 
 
 def _differing(found: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
@@ -186,23 +174,21 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _planned(
-    store: Store, source: FleetSource, problem: Problem, settings: FleetFit, identity: dict[str, Any]
-) -> Version:
+def _planned(store: Store, source: FleetSource, problem: Problem, inputs: VersionInputs) -> Version:
     """Create a new version with its rows in shards; on failure nothing of it remains."""
     version = store.new_version()
     try:
         files = source.parquet_files(version.folder)
         _check_sample(files, problem, source.name)
         sharding, checksums = partition(
-            files, problem, settings.by, settings.shard_size, version.folder / "rows", source.name
+            files, problem, inputs.by, inputs.shard_size, version.folder / "rows", source.name
         )
         for fetched in version.folder.glob("fetched*"):
             fetched.unlink()
         write_products(version, sharding)
         manifest = Manifest(
             format=FORMAT,
-            **identity,
+            **inputs.model_dump(),
             products=len(sharding.names),
             rows=int(sharding.rows.sum()),
             nameless_rows=sharding.nameless,

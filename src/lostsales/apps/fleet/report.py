@@ -31,7 +31,7 @@ def write_report(fleet: Fleet, audit: FleetAudit, comparison: FleetComparison | 
         most_groups=MOST_GROUPS,
         best=gains[:MOST_PRODUCTS],
         worst=gains[::-1][:MOST_PRODUCTS],
-        flags=_flags(audit),
+        flags=audit.findings,
         most_lines=MOST_LINES,
         command=command,
     )
@@ -64,17 +64,6 @@ def _verdict(comparison: FleetComparison | None, currency: str | None) -> dict[s
         f"{_money(total.cash_gain.value, signed=True)} ({_range(total.cash_gain)}). "
         f"{total.proven_share:.0%} of the evaluated products have a proven gain of their own.",
     }
-
-
-def _flags(audit: FleetAudit) -> list[tuple[str, dict[str, int], str]]:
-    """Warnings: title, counts by text, and what is counted."""
-    found = [
-        ("Products that could not be fitted", audit.failures, "products"),
-        ("Warnings of the fits", audit.notes, "shards"),
-        ("Balance equation of the stock", audit.balance, "shards"),
-        ("What to collect next", audit.advice, "shards"),
-    ]
-    return [each for each in found if each[1]]
 
 
 def _money(value: float | None, signed: bool = False) -> str:

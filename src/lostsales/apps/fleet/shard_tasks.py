@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from lostsales.apps.fleet.engine import Engine
-from lostsales.apps.fleet.shard_log import ShardRows, read_shard
+from lostsales.apps.fleet.sharding import ShardRows, read_shard
 from lostsales.apps.fleet.store import Entry, Failure, Version
 from lostsales.data.describe import doubts
 from lostsales.data.json_files import finite

@@ -19,7 +19,6 @@ settings and seed give the same bytes.
 
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,15 +26,14 @@ from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from lostsales.apps.fleet.shard_log import ShardRows
-from lostsales.apps.fleet.sharding import Sharding, rows_file
+from lostsales.apps.fleet.sharding import Sharding, ShardRows, rows_file
 from lostsales.data.journal import JournalFolder
 from lostsales.data.json_files import read_json
-from lostsales.data.output_files import replacing
+from lostsales.data.output_files import replacing, try_lock
 from lostsales.data.problem import Problem
 from lostsales.data.reading.cells import connect, fetched
 from lostsales.data.reading.files import execute, parquet_rows
@@ -69,10 +67,9 @@ class Entry(StrictSettings):
     failures: tuple[Failure, ...]
 
 
-class Manifest(StrictSettings):
-    """Source, settings and sizes of a version; `settings` are those of the method."""
+class VersionInputs(StrictSettings):
+    """Source and settings of a version, which determine all of it; `settings` are those of the method."""
 
-    format: int
     lostsales: str
     source: dict[str, Any]
     problem: dict[str, Any]
@@ -82,20 +79,16 @@ class Manifest(StrictSettings):
     shard_size: int
     least_rows: int
     drop_bad_rows: bool
+
+
+class Manifest(VersionInputs):
+    """Inputs and sizes of a version."""
+
+    format: int
     products: int
     rows: int
     nameless_rows: int  # without a product name
     shard_rows: tuple[str, ...]  # checksums of the files of rows, by shard
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Inputs of the version; the rest follows from them."""
-        return self.model_dump(include={*IDENTITY})
-
-
-IDENTITY = (
-    *("lostsales", "source", "problem", "method", "settings", "by", "shard_size", "least_rows", "drop_bad_rows"),
-)
 
 
 @dataclass(frozen=True)
@@ -267,23 +260,11 @@ class Store:
         """Lock the store for one writer; the lock ends with the process, however that ends."""
         with (self.folder / "lock").open("ab") as file:
             end = monotonic() + patience
-            while not _locked(file):
+            while try_lock(file.fileno()) == "taken":
                 if monotonic() > end:
                     raise StoreLockedError(f"another process is writing to {self.folder}; wait until it has ended")
                 sleep(0.05)
             yield
-
-
-def _locked(file: IO[bytes]) -> bool:
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 class StoreLockedError(LostSalesError):

@@ -15,7 +15,7 @@ from lostsales.evaluation.report.policy_map import DepthMap
 from lostsales.evaluation.report.traces import Trace
 from lostsales.types import Array, Floats
 
-HEADROOM = 1.08
+HEADROOM = 1.08  # of an axis above the largest value
 STOCK_NAME = 80.0  # pixels of its length
 # Light to dark, so that a print without colours reads the same.
 RAMPS = {

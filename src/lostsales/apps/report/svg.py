@@ -13,7 +13,7 @@ from lostsales.apps.figures_shown import number
 from lostsales.types import Floats
 
 Tick = tuple[float, str]
-GROWS = 1.13
+GROWS = 1.13  # times its width, up to which a figure fills a wider place
 LETTER = 6.2  # width of an average letter of an axis, in pixels
 
 

@@ -1,7 +1,6 @@
 """Routes for systems, under /v1."""
 
 import io
-import math
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from lostsales.apps.service.batching import SMALL
 from lostsales.apps.service.problems import Refused, documented
 from lostsales.apps.service.service import Service, decision_json, stored
 from lostsales.apps.service.versions import PATTERN
+from lostsales.data.json_files import finite
 from lostsales.data.reading.frames import ColumnTable
 from lostsales.policy.recommendation import Recommendation
 
@@ -185,15 +185,6 @@ def policies_answer(service: Service) -> models.PoliciesAnswer:
 
 def _name(service: Service) -> str | None:
     return None if service.previous is None else service.previous.version
-
-
-def finite(value: Any) -> Any:
-    """Content for JSON, with None for numbers that are not finite."""
-    if isinstance(value, dict):
-        return {str(key): finite(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def findings_of(error: ValidationError | Any) -> list[str]:

@@ -4,7 +4,6 @@ One thread writes. It puts all waiting requests into one transaction, and answer
 """
 
 import contextlib
-import fcntl
 import os
 import queue
 import sqlite3
@@ -15,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
-from lostsales.data.output_files import check_output
+from lostsales.data.output_files import check_output, try_lock
 from lostsales.errors import LostSalesError, SettingError
 
 Status = Literal["accepted", "changed", "declined"]
@@ -306,11 +305,9 @@ def _locked(path: Path) -> IO[bytes]:
         lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o666), "ab")
     except OSError as error:
         raise SettingError(f"{name} cannot be written: {error.strerror}") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    if try_lock(lock.fileno()) != "locked":
         lock.close()
-        raise SettingError(f"another service stores its decisions in {path}") from None
+        raise SettingError(f"another service stores its decisions in {path}")
     return lock
 
 

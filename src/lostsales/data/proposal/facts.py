@@ -11,9 +11,8 @@ from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
 from lostsales.data.proposal.leaks import copies, leaks
 from lostsales.data.proposal.profile import Column, Profile, Sample, profile
 from lostsales.data.proposal.roles import Others, Roles, find_others, find_roles
-from lostsales.data.reading.closing_stock import opening_stock
 from lostsales.data.reading.columns import LARGEST_WHOLE
-from lostsales.data.reading.evening_orders import OrderMoment, moment_of
+from lostsales.data.reading.evening_orders import OrderMoment, moment_of, opening_stock
 from lostsales.types import Bools, Floats, exceeds
 
 _TRIED_ROWS = 5_000  # rows on which combinations of columns are tried

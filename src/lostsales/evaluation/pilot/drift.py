@@ -12,7 +12,7 @@ and autocorrelation estimated again from as many periods, so that unchanged figu
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from lostsales.data.settings import StrictSettings
 from lostsales.types import Bools, Floats
@@ -34,10 +34,14 @@ MOST_THRESHOLD = 100.0  # upper end of the search
 class Detector(StrictSettings):
     """Moments of a figure in the past, and the threshold of its cumulative sum."""
 
+    model_config = ConfigDict(populate_by_name=True)
+
     name: str = Field(description="Monitored figure.")
     mean: float = Field(description="Mean of the figure per period of the past.")
     deviation: float = Field(gt=0, description="Standard deviation of the figure.")
-    memory: float = Field(ge=0, lt=1, description="Autocorrelation of the figure at lag 1.")
+    autocorrelation: float = Field(
+        ge=0, lt=1, alias="memory", description="Autocorrelation of the figure at lag 1; `memory` in files of pilots."
+    )
     shift: float = Field(gt=0, description="Shift to detect, in standard deviations of the figure.")
     threshold: float = Field(gt=0, description="Cumulative sum that is an alarm.")
 
@@ -51,7 +55,7 @@ class Detector(StrictSettings):
         size = USUAL_SHIFT if shift is None else shift / deviation
         innovations = _innovations(known, mean, deviation, rho)
         threshold = threshold_for(innovations, rho, size, FALSE_ALARMS[name])
-        return cls(name=name, mean=mean, deviation=deviation, memory=rho, shift=size, threshold=threshold)
+        return cls(name=name, mean=mean, deviation=deviation, autocorrelation=rho, shift=size, threshold=threshold)
 
 
 def _moments(figures: Floats, least: float = 0.0) -> tuple[Floats, Floats, Floats]:
@@ -95,8 +99,8 @@ def alarms(detector: Detector, figures: Floats) -> list[Alarm]:
     periods = np.flatnonzero(np.isfinite(figures))
     # The mean serves as the unknown period before the first.
     known = np.r_[detector.mean, figures[periods]]
-    innovations = _innovations(known, detector.mean, detector.deviation, detector.memory)
-    first, later = _signal(detector.shift, detector.memory)
+    innovations = _innovations(known, detector.mean, detector.deviation, detector.autocorrelation)
+    first, later = _signal(detector.shift, detector.autocorrelation)
     found: list[Alarm] = []
     sums, since = np.zeros(2), np.zeros(2, dtype=np.int64)
     for at, (starts, goes_on) in enumerate(

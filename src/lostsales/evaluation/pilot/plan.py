@@ -184,7 +184,7 @@ class Pilot(StrictSettings):
     def save(self, path: str | Path, schedule: str | Path | None = None) -> None:
         """Write the pilot as JSON with a checksum, and its schedule as a table, by default next to it."""
         beside = schedule_beside(Path(path)) if schedule is None else Path(schedule)
-        content: dict[str, Any] = {"pilot": self.model_dump(mode="json")}
+        content: dict[str, Any] = {"pilot": self.model_dump(mode="json", by_alias=True)}
         content["sha256"] = _checksum(content["pilot"])
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         write_tables({beside: self.schedule()}, {Path(path): text})

@@ -11,7 +11,7 @@ BOARDS = {
     "zipkin": ("zipkin", "Zipkin", None),
     "inventorybench": ("inventorybench", "InventoryBench", "inventorybench_data"),
     "vn2": ("vn2", "Vn2", "vn2_data"),
-    "freshretail": ("freshretail", "FreshRetail", "freshretail_days"),
+    "freshretail": ("freshretail", "FreshRetail", "freshretail"),
     "orange-juice": ("orange_juice", "OrangeJuice", "orange_juice"),
 }
 

@@ -45,7 +45,7 @@ class JuiceRound:
 
     @property
     def key(self) -> str:
-        """Its name, and that of its file."""
+        """Name of the part and of its file."""
         return f"to-week-{self.end}"
 
     @property

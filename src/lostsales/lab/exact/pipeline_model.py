@@ -15,7 +15,7 @@ from lostsales.lab.exact.finite_model import COUNT_TAIL, Resolution, most_demand
 from lostsales.lab.exact.pipeline_loops import Tables
 from lostsales.lab.exact.pmf import demand_pmf, opening_pmf, opening_stocks, scenario_laws
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.deliveries import waiting_times
+from lostsales.policy.period import waiting_times
 from lostsales.policy.view import Action, View
 from lostsales.simulation.demand_laws import Geometric, Poisson
 from lostsales.simulation.scenario import Scenario

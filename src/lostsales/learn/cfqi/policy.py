@@ -19,14 +19,13 @@ from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.cfqi.value_function import ValueFunction
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.base import PolicyBase
+from lostsales.policy.base import PolicyBase, PolicyWrapper
 from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
 from lostsales.policy.product_rows import attributes_of_view
 from lostsales.policy.rules import SavedRules
 from lostsales.policy.view import Action, View
-from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import NonNegative, OneOf, numbers
 from lostsales.types import Bools, Floats, Ints
 
