@@ -18,7 +18,7 @@ from lostsales.demand.forecast import Forecast as Forecast
 from lostsales.demand.forecast import forecast as forecast
 from lostsales.demand.imputing import impute as impute
 from lostsales.demand.law.demand_model import DemandModel as DemandModel
-from lostsales.demand.model.shop import ShopDemand as ShopDemand
+from lostsales.demand.shop import ShopDemand as ShopDemand
 from lostsales.demand.stockout_loss import StockoutLoss as StockoutLoss
 from lostsales.demand.stockout_loss import stockout_loss as stockout_loss
 from lostsales.demand.survival.imputation import Imputation as Imputation

@@ -6,7 +6,7 @@ from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.selection import fit_demand as fit_law
-from lostsales.demand.model.shop import ShopDemand
+from lostsales.demand.shop import ShopDemand
 
 
 def fit_demand(

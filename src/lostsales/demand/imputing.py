@@ -7,7 +7,7 @@ from lostsales.data.demand_bounds import share_demand
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.censoring.runs import Runs, find_runs
-from lostsales.demand.model.shop import LEAST_ROWS, ShopDemand
+from lostsales.demand.shop import LEAST_ROWS, ShopDemand
 from lostsales.demand.survival.imputation import Imputation, surrogate_profit
 from lostsales.demand.survival.imputation import impute as impute_by_curves
 from lostsales.demand.survival.tail import Tail

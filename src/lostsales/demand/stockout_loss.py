@@ -16,7 +16,7 @@ from lostsales.demand.expected_lost import DRAWS, alternative_laws, drawn_lost, 
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import bootstrap_laws
 from lostsales.demand.law.selection import fit_demand
-from lostsales.demand.model.shop import LEAST_ROWS, RealisedDemand, ShopDemand
+from lostsales.demand.shop import LEAST_ROWS, RealisedDemand, ShopDemand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.types import Bools, Floats

@@ -23,7 +23,7 @@ from lostsales.demand.imputing import impute
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.selection import fit_demand
-from lostsales.demand.model.shop import RealisedDemand, ShopDemand
+from lostsales.demand.shop import RealisedDemand, ShopDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import ProductFigures, root_mean_square
 from lostsales.evaluation.interval import Interval

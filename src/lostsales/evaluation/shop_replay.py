@@ -15,7 +15,7 @@ import numpy as np
 from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import DecisionLog
 from lostsales.data.progress import Progress
-from lostsales.demand.model.shop import RealisedDemand
+from lostsales.demand.shop import RealisedDemand
 from lostsales.evaluation.policy_on_log import log_as_asked
 from lostsales.policy.period import Outcome, Pipeline, deliver, transition
 from lostsales.policy.policy import Policy

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from lostsales.demand.law.demand_law import DemandLaw
     from lostsales.demand.law.demand_model import DemandModel
     from lostsales.demand.law.price_response import PriceResponse
-    from lostsales.demand.model.shop import Elasticities, ShopDemand
-    from lostsales.demand.slopes import SlopeEstimate
+    from lostsales.demand.law.slopes import SlopeEstimate
+    from lostsales.demand.shop import Elasticities, ShopDemand
     from lostsales.demand.stockout_loss import StockoutLoss
 
 BAR = 22  # characters of the longest bar
@@ -49,7 +49,7 @@ def demand(
     from lostsales.demand.fitting import fit_demand
     from lostsales.demand.law.price_response import price_response
     from lostsales.demand.law.price_slopes import price_slopes
-    from lostsales.demand.model.shop import ShopDemand
+    from lostsales.demand.shop import ShopDemand
     from lostsales.demand.stockout_loss import stockout_loss
 
     table = log.read("demand", sales_only=True)

@@ -26,8 +26,8 @@ from lostsales.demand.audit.stock_test import StockTest, stock_independence
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_variants, run_ends, run_lengths
 from lostsales.demand.imputing import MODEL, impute
 from lostsales.demand.model.diagnostics import ResidualTest
-from lostsales.demand.model.shop import LEAST_ROWS as LEAST_KNOWN
-from lostsales.demand.model.shop import ShopDemand
+from lostsales.demand.shop import LEAST_ROWS as LEAST_KNOWN
+from lostsales.demand.shop import ShopDemand
 from lostsales.demand.stockout_loss import StockoutLoss, stockout_loss
 from lostsales.demand.survival.imputation import Imputation
 

@@ -11,7 +11,7 @@ from lostsales.demand.audit.decision_causes import Explained, FreePrice, explain
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.decision_tests import ORDERS, DecisionTest, PriceLink, decision_tests
 from lostsales.demand.censoring.evidence import gather_evidence
-from lostsales.demand.model.shop import LEAST_ROWS, ShopDemand
+from lostsales.demand.shop import LEAST_ROWS, ShopDemand
 
 FREELY = 0.02  # explained share of the variance of prices below which they are treated as free
 

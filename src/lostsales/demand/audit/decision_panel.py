@@ -15,7 +15,7 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.latents import complete_latents
-from lostsales.demand.model.shop import ShopDemand
+from lostsales.demand.shop import ShopDemand
 from lostsales.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that decisions are examined on: chance is far below what matters

@@ -13,7 +13,7 @@ from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.model.shop import ShopDemand
+from lostsales.demand.shop import ShopDemand
 from lostsales.errors import LostSalesError
 
 MOST_ROWS = 4_000  # of a sample

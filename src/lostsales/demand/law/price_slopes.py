@@ -1,4 +1,4 @@
-"""Slopes of the latent demand of episodes on the price, by the estimators of `lostsales.demand.slopes`.
+"""Slopes of the latent demand of episodes on the price, by the estimators of `lostsales.demand.law.slopes`.
 
 All regress the latent demand on the price beside features and last demand. Where it is censored, it is its expectation
 given these, the instruments and what was available: what was ordered, and a cost, predict demand where a hidden cause
@@ -19,7 +19,7 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.latents import complete_latents
-from lostsales.demand.slopes import (
+from lostsales.demand.law.slopes import (
     SlopeData,
     SlopeEstimate,
     instrument_innovations,

@@ -51,6 +51,7 @@ class FittedResponse(NamedTuple):
     level: Floats  # logarithm
     season: Floats  # logarithm of the seasonal factor, weekdays included
     mean: Floats  # expected demand of the whole period
+    mean_of_others: Floats  # the same without the demand of the period itself
     demand: Floats  # demand where it is observed, else its expectation given the stock-out
     is_seen: Bools  # something is known of the demand
     own_share: Floats  # weight of a demand in its own level
@@ -106,17 +107,22 @@ def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior:
     season = rows.season * index[group[rows.product], rows.weekday]
     factor = season * usual * factor_of_cells[at]
     expected = unit * response.level[at] * factor
+    in_cells = response.level * exposure * factor_of_cells
+    others = response.means_of_others(in_cells)
     found = PooledResponse(
         coefficients=prior + response.slopes,
         errors=_errors(response, response.effects.covariance),
         group_coefficients=prior + response.group_slopes,
         season=np.log(index),
-        dispersion=_dispersion(cells, response.means_of_others(response.level * exposure * factor_of_cells), spread),
+        dispersion=_dispersion(cells, others, spread),
         moves=bool(np.isfinite(half_life)),
     )
     demand = np.where(shows, unit * response.filled[at], expected)
     level, errors = np.log(unit * response.level[at]), _errors(response, response.effects.group_covariance)[:, 0]
-    return FittedResponse(found, level, np.log(season), expected, demand, shows, response.leverage[at], errors)
+    of_others = expected * np.divide(others, in_cells, out=np.ones_like(others), where=in_cells > 0)[at]
+    return FittedResponse(
+        found, level, np.log(season), expected, of_others, demand, shows, response.leverage[at], errors
+    )
 
 
 def _cells(values: Array, at: tuple[Ints, Ints], products: int) -> Array:

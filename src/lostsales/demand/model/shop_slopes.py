@@ -4,12 +4,7 @@ import numpy as np
 
 from lostsales.data.calendar.clock import weekday_of
 from lostsales.data.log import SalesLog
-from lostsales.demand.model.columns import MOST_LOG_PRICE
-from lostsales.demand.model.effects_loops import local_means
-from lostsales.demand.model.exposure import DemandExposure
-from lostsales.demand.model.own_past import lagged
-from lostsales.demand.model.response import HALF_LIFE
-from lostsales.demand.slopes import (
+from lostsales.demand.law.slopes import (
     SlopeData,
     SlopeEstimate,
     instrument_innovations,
@@ -17,6 +12,11 @@ from lostsales.demand.slopes import (
     orthogonalised,
     two_stage,
 )
+from lostsales.demand.model.columns import MOST_LOG_PRICE
+from lostsales.demand.model.effects_loops import local_means
+from lostsales.demand.model.exposure import DemandExposure
+from lostsales.demand.model.own_past import lagged
+from lostsales.demand.model.response import HALF_LIFE
 from lostsales.types import Bools, Floats, Ints
 
 MOST_UNITS = 100  # blocks of periods, which share shocks

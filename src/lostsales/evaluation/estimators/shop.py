@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from lostsales.data.economics import UnitCosts
-from lostsales.demand.model.shop import RealisedDemand
+from lostsales.demand.shop import RealisedDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
 from lostsales.evaluation.concerns import is_doubtful

@@ -13,7 +13,7 @@ from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.price_response import PriceResponse, price_response
-from lostsales.demand.model.shop import ShopDemand
+from lostsales.demand.shop import ShopDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import Gain
 from lostsales.evaluation.back_test import BackTest, BackTestWindow, back_test

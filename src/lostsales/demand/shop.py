@@ -8,7 +8,7 @@ chance of that very day are kept.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.stats import gamma, nbinom
@@ -17,20 +17,18 @@ from lostsales import plots
 from lostsales.data.feature import feature_count
 from lostsales.data.log import SalesLog
 from lostsales.demand.censoring.observed import Observed, observe
+from lostsales.demand.forecast import Forecast, forecast
 from lostsales.demand.law.price_response import PriceResponse
+from lostsales.demand.law.slopes import SlopeEstimate
 from lostsales.demand.model.counts import demands_at_least
 from lostsales.demand.model.diagnostics import ResidualTest, residual_tests, variance_within
 from lostsales.demand.model.exposure import PRICE_INPUTS, DemandExposure, copied_features, named_groups
 from lostsales.demand.model.own_past import OwnPast, own_past
 from lostsales.demand.model.product_response import FittedResponse
 from lostsales.demand.model.shop_slopes import shop_slopes
-from lostsales.demand.slopes import SlopeEstimate
 from lostsales.demand.survival.imputation import normal_mean_between
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints
-
-if TYPE_CHECKING:
-    from lostsales.demand.forecast import Forecast
 
 MOST_CHANCE = 1 - 1e-9  # beyond, a demand is an outlier, which is moved in proportion
 PRICES = 9  # of a response, quantiles of those charged
@@ -82,7 +80,7 @@ class ShopDemand:
     observed: Observed
     market: DemandExposure
     fitted: FittedResponse
-    mean: Floats  # (rows,) at the logged price
+    mean: Floats  # (rows,) at the logged price, given the demand of the other periods
 
     @classmethod
     def of(cls, log: SalesLog, observed: Observed | None = None) -> "ShopDemand":
@@ -92,7 +90,7 @@ class ShopDemand:
         if known < LEAST_ROWS:
             raise LostSalesError(f"a demand model needs at least {LEAST_ROWS} rows with known demand, but {known} came")
         market, fitted = DemandExposure.learned(log, observed)
-        return cls(log, observed, market, fitted, np.maximum(fitted.mean, 1e-9))
+        return cls(log, observed, market, fitted, np.maximum(fitted.mean_of_others, 1e-9))
 
     @property
     def distribution(self) -> str:
@@ -226,10 +224,8 @@ class ShopDemand:
         *,
         future: Any = None,
         changes: Sequence[str] = (),
-    ) -> "Forecast":
+    ) -> Forecast:
         """Forecast the coming periods, see `lostsales.forecast`."""
-        from lostsales.demand.forecast import forecast
-
         return forecast(self.log, horizon, levels, future=future, changes=changes)
 
     def plot(self) -> Any:

@@ -10,7 +10,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.observed import observe
 from lostsales.demand.imputing import imputed_by
 from lostsales.demand.model.diagnostics import residual_tests
-from lostsales.demand.model.shop import ShopDemand
+from lostsales.demand.shop import ShopDemand
 from lostsales.errors import SettingError
 from tests.demand.model.shops import Shop, made_up_shop
 
