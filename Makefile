@@ -1,9 +1,11 @@
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+# Where an environment keeps its commands.
+PLACE := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PLACE)
 READY := $(VENV)/.ready
 # Environments of their own, by the dependency groups of pyproject.toml that say why.
-GROUPS := survival rl peers studies mlflow
+GROUPS := rl peers studies mlflow
 ready = .venv-$(1)/.ready
 PIP := -m pip install --quiet --disable-pip-version-check
 
@@ -11,12 +13,12 @@ PIP := -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: check lint test check-slow pages docs figures demo dist bench ppo peers study mlflow format clean
+.PHONY: check lint test tests check-slow pages notebooks docs figures demo dist bench ppo peers study mlflow format clean
 
 # Dependency groups need a recent pip.
 define environment
 	$(PYTHON) -m venv $(1)
-	$(1)/bin/python $(PIP) --upgrade pip==26.3
+	$(1)/$(PLACE)/python $(PIP) --upgrade pip==26.3
 endef
 
 $(READY): pyproject.toml constraints.txt
@@ -28,8 +30,8 @@ $(READY): pyproject.toml constraints.txt
 # Torch first and alone, so that a CPU build at hand is taken and not replaced.
 $(foreach name,$(GROUPS),$(call ready,$(name))): .venv-%/.ready: pyproject.toml constraints.txt
 	$(call environment,.venv-$*)
-	$(if $(filter rl peers,$*),.venv-$*/bin/python $(PIP) --constraint constraints.txt torch==2.13.0)
-	.venv-$*/bin/python $(PIP) --constraint constraints.txt --group $* \
+	$(if $(filter rl peers,$*),.venv-$*/$(PLACE)/python $(PIP) --constraint constraints.txt torch==2.13.0)
+	.venv-$*/$(PLACE)/python $(PIP) --constraint constraints.txt --group $* \
 		$(if $(filter-out peers,$*),--editable '.[$(if $(filter mlflow,$*),mlflow,plots)]')
 	@touch $@
 
@@ -51,11 +53,16 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint deploy/Dockerfile
+	$(BIN)/zizmor --offline --quiet .github
 
 # Also writes how long every test takes (tests/seconds.txt), by which make check leaves out the slowest.
-test: lint $(call ready,survival)
+test: lint
 	$(BIN)/pytest -n 2 --dist loadfile --write-times
-	.venv-survival/bin/pytest tests/survival
+
+# The same tests without lint, as they run on other systems.
+tests: $(READY)
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check-slow: $(READY)
 	$(BIN)/pytest -m slow
@@ -64,6 +71,12 @@ pages: $(READY)
 	$(BIN)/python -m tools.commands_page
 	$(BIN)/python -m tools.methods_page
 	$(BIN)/python -m tools.problem_page
+	$(BIN)/python -m tools.leaderboard_page
+
+# Runs the tutorials, and writes their output into the pages and the notebooks next to them; then the pictures.
+notebooks: $(READY)
+	$(BIN)/python -m tools.notebooks
+	$(BIN)/python -m tools.pictures
 
 # The site; a broken link, a page outside the navigation or any other warning ends it.
 docs: pages
@@ -75,7 +88,7 @@ docs: pages
 figures: $(READY)
 	$(BIN)/python -m tools.figures $(if $(DATA),--data $(DATA)) $(if $(MOST),--most $(MOST))
 
-bench: $(READY) $(call ready,survival)
+bench: $(READY) $(call ready,studies)
 	$(BIN)/python -m benchmarks
 
 ppo: $(call ready,rl)

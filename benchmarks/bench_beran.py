@@ -16,9 +16,9 @@ from benchmarks.rows import Row, best_seconds
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.runs import depth_of_rows, find_runs
+from lostsales.demand.survival.beran import fit_neighbourhood
 from lostsales.demand.survival.depth_groups import depth_groups
 from lostsales.demand.survival.imputation import impute
-from lostsales.demand.survival.neighbourhood import fit_neighbourhood
 from lostsales.demand.survival.tail import Bound
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -27,7 +27,7 @@ ROWS = 100_000
 LIBRARY_ROWS = 20  # the library is timed on so many stock-outs and extrapolated to all
 DEPTH_ROWS = 10_000_000
 MOST_SECONDS, MOST_BYTES = 60, 2 * 1024**3
-LIBRARY = Path(".venv-survival/bin/python")
+LIBRARY = Path(".venv-studies/bin/python")
 
 
 def run() -> list[Row]:

@@ -17,9 +17,8 @@ from lostsales.data.economics import units_available
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.lab.exact.solve import solve
-from lostsales.learn.cfqi.learn import CfqiResult, learn
+from lostsales.learn.cfqi.learn import PCFQI, CfqiResult, learn
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.settings import PCFQI
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.period import transition
 from lostsales.policy.policy import Policy

@@ -6,8 +6,7 @@ import time
 import numpy as np
 
 from benchmarks.rows import Row
-from lostsales.learn.cfqi.learn import CfqiResult, learn
-from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.cfqi.learn import CFQI, CfqiResult, learn
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate

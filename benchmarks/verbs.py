@@ -90,7 +90,7 @@ def peers(root: Path) -> list[Peer]:
     found = [
         Peer("fit c-fqi", "kernel_ridge_q", 10_000),
         Peer("fit c-fqi", "extra_trees_q", 100_000),
-        Peer("impute", "cox_regression", 1_000_000, root / ".venv-survival/bin/python"),
+        Peer("impute", "cox_regression", 1_000_000, root / ".venv-studies/bin/python"),
         Peer("forecast", "statsforecast_then_base_stock", 1_000_000, root / ".venv-peers/bin/python"),
         Peer("fit planner", "discrete_cql", 1_000_000, root / ".venv-peers/bin/python"),
     ]

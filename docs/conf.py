@@ -1,6 +1,7 @@
 """Settings of the documentation site: `make docs` builds it into build/docs."""
 
 from importlib.metadata import version as installed_version
+from pathlib import Path
 
 from pydantic import BaseModel
 from pygments.lexers.special import TextLexer
@@ -13,9 +14,17 @@ version = release = installed_version(project)
 language = "en"
 root_doc = "index"
 smartquotes = False  # a command is copied as it stands: --option, not a dash
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx-mathjax-offline",  # MathJax as files of the site
+    "sphinx_copybutton",
+]
 
-myst_enable_extensions = ["colon_fence", "attrs_inline"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 
 copybutton_prompt_text = r">>> |\.\.\. "
@@ -25,6 +34,8 @@ copybutton_prompt_is_regexp = True
 highlight_language = "text"
 pygments_style = "a11y-high-contrast-light"
 
+templates_path = ["_templates"]
+autosummary_generate = True  # a page for each public name
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 python_use_unqualified_type_names = True
@@ -34,6 +45,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"lostsales {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -25,8 +25,8 @@ from lostsales.evaluation.interval import Interval
 ACTIVATED, KEPT, FAILED = 0, 3, 2
 
 
-def main() -> int:
-    """Run the job; the exit code."""
+def options() -> argparse.ArgumentParser:
+    """The options of the job."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("log", type=Path)
     parser.add_argument("--service", default="http://127.0.0.1:8765")
@@ -34,7 +34,12 @@ def main() -> int:
     parser.add_argument("--key-file", type=Path, help="a file with a key of the scope admin")
     parser.add_argument("--method", default="planner")
     parser.add_argument("--hold-out", type=int, default=28, help="last periods, to evaluate on")
-    given = parser.parse_args()
+    return parser
+
+
+def main() -> int:
+    """Run the job; the exit code."""
+    given = options().parse_args()
     key = given.key_file.read_text().strip() if given.key_file else ""
     try:
         told = run(given.log, given.service, given.policies, key, given.method, given.hold_out)

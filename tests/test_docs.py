@@ -1,12 +1,12 @@
 """Every command and line of Python that README and docs show runs as it stands, and every link leads somewhere."""
 
-import doctest
 import re
 import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -14,25 +14,22 @@ from typer.testing import CliRunner
 import lostsales
 from lostsales.apps.cli import app
 from lostsales.apps.fleet.fit import fit_fleet
+from lostsales.data.example import write_example
 from lostsales.data.problem import Problem
 from lostsales.data.settings import checked
 from lostsales.data.sublogs import without
 from lostsales.data.writing import write_log, write_table
 from lostsales.evaluation.pilot.design import pilot
 from lostsales.learn.fit import fit
-from lostsales.simulation.scenario import Scenario
-from lostsales.simulation.simulator import simulate
 from tests.apps.fleet.shops import shop_columns, taken, write_source
-from tests.learn.small import days, frame_of, small_log
-from tools import commands_page, methods_page, problem_page
+from tests.learn.small import days, small_log
+from tools import commands_page, leaderboard_page, methods_page, notebooks, problem_page
 from tools.commands_page import commands, examples
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 SLOW = ("backtest", "compare", "fleet compare", "report")  # fit methods several times
-NAMES = {"series": "sku", "period": "week", "stock": "on_hand", "order": "ordered", "sales": "sold"} | {
-    "stockout": "ran_out"
-}
+QUICK_TUTORIALS = ("hidden-demand", "prices")
 
 
 def blocks(path: Path, *kinds: str) -> list[tuple[str, str]]:
@@ -51,13 +48,14 @@ def run(command: str) -> str:
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the quick start: a shop's table under its own names, and the rows of a week."""
+    """The folder of the quick start: the example's table, without its problem file, and the rows of a day."""
     monkeypatch.chdir(tmp_path)
-    log, _ = simulate(Scenario.load("steady"), episodes=12, seed=3)
-    tables = dict(zip(("sales", "recent", "today"), (frame_of(log), *days(log, 20)), strict=True))
-    for name, table in tables.items():
-        named = table.drop(columns=["last_sales", "last_stockout"], errors="ignore").rename(columns=NAMES)
-        named.to_csv(f"{name}.csv", index=False)
+    write_example("corner-shop", tmp_path / "sales.csv")
+    (tmp_path / "sales.toml").unlink()
+    table = pd.read_csv("sales.csv")
+    last = table["date"] == table["date"].max()
+    table[~last].to_csv("recent.csv", index=False)
+    table[last].drop(columns=["price", "order", "received", "sales"]).to_csv("today.csv", index=False)
     return tmp_path
 
 
@@ -67,7 +65,7 @@ def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest
     """As it stands among the slow tests; else without the slowest command."""
     start = ROOT / "docs" / "quick-start.md"
     ((_, table),) = blocks(start, "csv")
-    assert (shop / "sales.csv").read_text().splitlines()[0] == table.splitlines()[0]
+    assert (shop / "sales.csv").read_text().splitlines()[:2] == table.splitlines()
     ((_, problem),) = blocks(start, "toml")
     lines = [line for _, text in blocks(start, "sh") for line in text.splitlines()]
     assert {shlex.split(line)[1] for line in lines} >= {
@@ -83,7 +81,10 @@ def test_the_quick_start_from_end_to_end(whole: bool, shop: Path, capsys: pytest
         if whole or shlex.split(line)[1] not in SLOW:
             assert run(line), line
         if line == "lostsales init sales.csv":
-            assert Problem.from_toml("sales.toml").columns == checked(Problem, tomllib.loads(problem), "").columns
+            edited, proposed = (
+                checked(Problem, tomllib.loads(text), "") for text in (problem, Path("sales.toml").read_text())
+            )
+            assert edited.columns == proposed.columns
             (shop / "sales.toml").write_text(problem)  # as edited
     ((_, code),) = blocks(start, "python")
     named: dict[str, Any] = {}
@@ -101,7 +102,7 @@ def test_the_readme_prints_what_it_shows(whole: bool, tmp_path: Path, monkeypatc
     ((_, today),) = blocks(page, "csv")
     (tmp_path / "today.csv").write_text(today)
     shown = [each for _, text in blocks(page, "console") for each in text.removeprefix("$ ").split("\n$ ")]
-    assert [shlex.split(each)[1] for each in shown] == ["example", "audit", "fit", "recommend", "evaluate"]
+    assert [shlex.split(each)[1] for each in shown] == ["example", "audit", "fit", "evaluate", "recommend"]
     for command, *lines in (each.splitlines() for each in shown):
         if whole or shlex.split(command)[1] != "evaluate":
             printed = [line.rstrip() for line in run(command).splitlines()]
@@ -113,14 +114,15 @@ def test_the_readme_prints_what_it_shows(whole: bool, tmp_path: Path, monkeypatc
     assert named["decisions"]["product"].tolist() == ["Orange juice 1 l", "Cola 1.5 l"]
 
 
-def test_the_first_five_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_first_five_minutes(whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lines = [line for _, text in blocks(ROOT / "docs" / "start.md", "sh") for line in text.splitlines()]
-    assert [shlex.split(line)[1] for line in lines] == ["simulate", "audit", "impute", "fit", "simulate"]
-    printed = [run(line) for line in lines]
-    (told,) = re.findall(r"earned about (-?\d+) per\s+week", (ROOT / "docs" / "start.md").read_text(encoding="utf-8"))
-    (earned,) = re.findall(r"mean profit per period\s+(\S+)", printed[0])
-    assert int(told) == round(float(earned))
+    assert [shlex.split(line)[1] for line in lines] == ["example", "audit", "impute", "fit", "recommend", "evaluate"]
+    for line in lines:
+        if whole or shlex.split(line)[1] not in ("audit", "evaluate"):  # the slowest
+            assert run(line), line
+    assert (tmp_path / "decisions.csv").read_text().count("\n") == 12 + 1
 
 
 def test_the_readme_names_the_two_commands_that_set_everything_up() -> None:
@@ -131,17 +133,23 @@ def test_the_readme_names_the_two_commands_that_set_everything_up() -> None:
     assert {"demo", "test"} <= set(targets)
 
 
+@pytest.mark.parametrize("name", notebooks.NAMES)
+def test_a_notebook_is_that_of_its_page(name: str) -> None:
+    page = notebooks.FOLDER / f"{name}.md"
+    made = notebooks.notebook(page.read_text(encoding="utf-8"))
+    kept = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
+    assert [each.source for each in kept.cells] == [each.source for each in made.cells], "run python -m tools.notebooks"
+
+
 @pytest.mark.parametrize(
     "name",
-    ["hidden-demand", *(pytest.param(each, marks=pytest.mark.slow) for each in ("first-policy", "is-it-better"))],
+    [pytest.param(each, marks=pytest.mark.slow) if each not in QUICK_TUTORIALS else each for each in notebooks.NAMES],
 )
-def test_a_tutorial_prints_what_it_shows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = ROOT / "docs" / "tutorials" / f"{name}.md"
-    session = "\n".join(text for _, text in blocks(page, "pycon"))
-    monkeypatch.chdir(tmp_path)
-    result = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(session, {}, name, str(page), 0))
-    assert result.attempted > 5
-    assert result.failed == 0
+def test_a_notebook_prints_what_its_page_shows(name: str) -> None:
+    text = (notebooks.FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    printed = notebooks.run(notebooks.notebook(text))
+    assert any(printed)
+    assert notebooks.differences(text, printed) == []
 
 
 HOW_TO = sorted(page for page in (ROOT / "docs" / "how-to").glob("*.md") if blocks(page, "sh"))
@@ -155,10 +163,8 @@ def test_the_commands_of_a_how_to_page_run(page: Path, shop: Path) -> None:
     (shop / "sales.toml").write_text(problem)
     run("lostsales fit sales.csv --method base-stock --out policy")
     for line in (line for _, text in blocks(page, "sh") for line in text.splitlines()):
-        if line == "lostsales init sales.csv":
-            (shop / "sales.toml").unlink()
         assert run(line), line
-        if line == "lostsales init sales.csv":
+        if line == "lostsales init sales.csv --force":
             (shop / "sales.toml").write_text(problem)  # as edited
 
 
@@ -169,14 +175,17 @@ def test_problem_files_that_pages_show_are_read(page: Path) -> None:
 
 
 def test_every_public_name_is_in_the_api_reference() -> None:
-    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
-    named = re.findall(r"^\.\. auto(?:function|class|exception):: lostsales\.(\w+)$", pages, flags=re.MULTILINE)
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md")]
+    named = [name for page in pages for name in re.findall(r"^   (\w+)$", page, flags=re.MULTILINE)]
     assert sorted(named) == sorted(set(dir(lostsales)) - {"__version__"})
 
 
 def test_generated_pages_are_up_to_date() -> None:
-    for generated in (commands_page, methods_page, problem_page):
-        assert generated.PAGE.read_text(encoding="utf-8") == generated.page(), "run make pages"
+    pages = commands_page.pages() | {each.PAGE: each.page() for each in (leaderboard_page, methods_page, problem_page)}
+    assert [path.name for path, text in pages.items() if path.read_text(encoding="utf-8") != text] == [], (
+        "run make pages"
+    )
+    assert set(commands_page.FOLDER.iterdir()) < set(pages)
 
 
 def test_paths_that_the_architecture_names_exist() -> None:

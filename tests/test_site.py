@@ -43,7 +43,7 @@ def test_options_are_shown_with_their_two_hyphens(site: Path) -> None:
     """A typographic dash in their place cannot be copied into a shell."""
     for page in site.rglob("*.html"):
         assert not re.findall(r"[\u2013\u2014][a-z]+(?:-[a-z]+)*\b", page.read_text(encoding="utf-8")), page.name
-    assert "--quick" in (site / "commands.html").read_text(encoding="utf-8")
+    assert "--quick" in (site / "commands" / "prove.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,8 @@ def test_pages_fit_the_screen_and_the_search_finds(site: Path, browser: Any, wid
         "results/README",
         "decisions/evaluation",
         "api/learning",
+        "api/names/lostsales.CFQI",
+        "method",
     ):
         page.goto(f"{(site / name).as_uri()}.html")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
@@ -79,5 +81,12 @@ def test_pages_fit_the_screen_and_the_search_finds(site: Path, browser: Any, wid
     page.goto(f"{(site / 'search').as_uri()}.html?q=newsvendor")
     page.wait_for_selector("#search-results li a")
     assert page.locator("#search-results li a").count() > 3
+    page.goto(f"{(site / 'search').as_uri()}.html?q=pilot")
+    page.wait_for_function("document.querySelectorAll('#search-results li > a').length > 3")
+    found = [each.get_attribute("href") for each in page.locator("#search-results li > a").all()]
+    assert "decisions/pilot.html" in [each.split("?")[0].split("#")[0] for each in found]
+    assert found[0].startswith("pilot.html"), "guides are ranked before decision pages"
+    page.goto(f"{(site / 'method').as_uri()}.html")
+    page.wait_for_selector("mjx-container[display=true]")  # mathematics, typeset without a network
     page.close()
     assert elsewhere == []

@@ -79,6 +79,9 @@ multiple = "case_size"
 order = "unit_cost"
 lost = 0.3      # goodwill of a sale that is lost, in euros, beyond its margin
 holding = 0.01  # a unit overnight
+
+[format]
+currency = "€"
 """
 
 

@@ -56,9 +56,9 @@ from lostsales.learn.baselines.pipeline_rules import ProjectedLevel as Projected
 from lostsales.learn.baselines.threshold_tuning import SSP as SSP
 from lostsales.learn.baselines.threshold_tuning import BaseStock as BaseStock
 from lostsales.learn.baselines.threshold_tuning import Newsvendor as Newsvendor
-from lostsales.learn.cfqi.settings import CFQI as CFQI
-from lostsales.learn.cfqi.settings import PCFQI as PCFQI
-from lostsales.learn.cfqi.settings import Fusion as Fusion
+from lostsales.learn.cfqi.learn import CFQI as CFQI
+from lostsales.learn.cfqi.learn import PCFQI as PCFQI
+from lostsales.learn.cfqi.learn import Fusion as Fusion
 from lostsales.learn.fit import fit as fit
 from lostsales.learn.learner import Learner as Learner
 from lostsales.learn.planner.lookahead import Lookahead as Lookahead

@@ -7,12 +7,24 @@ from pathlib import Path
 PACKAGE = str(Path(__file__).parent)
 
 
-def warn(message: str) -> None:
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside this package that called into it."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
+
+
+def warn_deprecated(what: str, instead: str, release: str) -> None:
+    """Warn of what a release will no longer have.
+
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_deprecated("fit(method=...)", "a learner", "1.2")
+    >>> print(caught[0].category.__name__, caught[0].message)
+    DeprecationWarning fit(method=...) goes in lostsales 1.2; use a learner
+    """
+    warn(f"{what} goes in lostsales {release}; use {instead}", DeprecationWarning)
 
 
 class LostSalesError(Exception):

@@ -1,6 +1,7 @@
 """Pictures of results, drawn with matplotlib (`pip install 'lostsales[plots]'`); each function returns a figure."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from importlib.util import find_spec
 from io import StringIO
@@ -26,6 +27,7 @@ def _canvas(title: str, height: float = 3.6) -> "tuple[Figure, Axes]":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, height), layout="constrained")
+    figure._repr_html_ = partial(_svg, figure)  # type: ignore[method-assign]  # notebooks show it
     axes = figure.subplots()
     axes.set_title(title, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
@@ -159,6 +161,10 @@ def html(sentence: str, plot: "Callable[[], Figure]") -> str:
     text = f"<p>{escape(sentence)}</p>"
     if find_spec("matplotlib") is None:
         return text
+    return text + _svg(plot())
+
+
+def _svg(figure: "Figure") -> str:
     drawn = StringIO()
-    plot().savefig(drawn, format="svg")
-    return text + drawn.getvalue()[drawn.getvalue().index("<svg") :]
+    figure.savefig(drawn, format="svg")
+    return drawn.getvalue()[drawn.getvalue().index("<svg") :]

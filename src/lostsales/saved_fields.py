@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 MOST = 1e30  # of any number, so that squares and products of numbers stay finite
-POSITIVE = 1e-30  # the least number that counts as positive
+POSITIVE = 1e-30  # the least positive number
 MOST_SIZE = 100_000_000  # of a dimension that has no limit of its own
 MOST_ACTIONS = 100_000  # pairs of price and order
 MOST_DEPTH = 1 << 30  # of a run of stock-outs
@@ -60,7 +60,7 @@ class ArraySpec:
     infinite: bool = False  # infinity is allowed
     triangular: bool = False  # a lower triangle that can be solved: no zero on its diagonal
     single: bool = False  # saved in single precision
-    compact: bool = False  # stays in memory as it is saved, in few bytes a number
+    compact: bool = False  # in memory as in the file, in few bytes a number
 
 
 def numbers(*dims: str | int, **options: Any) -> ArraySpec:
@@ -112,7 +112,7 @@ class Length:
 
 
 class OneOf:
-    """Classes of which a field holds an object, where its type is a protocol."""
+    """Classes of the objects that a field of a protocol type may hold."""
 
     def __init__(self, *classes: type) -> None:
         self.classes = classes

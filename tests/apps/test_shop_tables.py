@@ -1,18 +1,19 @@
-"""Ten tables as shops would send them, from file to decisions with at most five commands and two edits.
-
-`evaluate` and `report` would be the last step of each.
-"""
+"""Ten tables as shops would send them, from file to report with at most five commands and two edits."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
 
+from lostsales.policy.file_format import load
+from lostsales.policy.provenance import verdict_of
 from tests.apps import shop_tables
 from tests.apps.running import Fails, run, run_json
 
 MOST_COMMANDS, MOST_EDITS = 5, 2
+MOST_SECONDS = 180.0  # of the processor
 Maker = Callable[[Path], Path]
 
 
@@ -21,6 +22,7 @@ class Shop:
 
     def __init__(self) -> None:
         self.commands = self.edits = 0
+        self.began = process_time()
 
     def run(self, *arguments: object) -> str:
         """Run a command."""
@@ -34,6 +36,20 @@ class Shop:
         filled, count = re.subn(rf"^# {key} = \S+", f"{key} = {value}", text, flags=re.MULTILINE)
         assert count == 1, text
         problem.write_text(filled, encoding="utf-8")
+
+    def report(self, table: Path) -> str:
+        """Fit a policy, and the page of a manager."""
+        policy, page = table.with_name("policy"), table.with_name("report.html")
+        self.run("fit", table, "--out", policy)
+        shown = self.run("report", policy, table, "--out", page)
+        assert self.commands <= MOST_COMMANDS
+        assert self.edits <= MOST_EDITS
+        assert process_time() - self.began < MOST_SECONDS
+        verdict = verdict_of(load(policy))
+        assert verdict is not None
+        assert verdict.held_out
+        assert shown.splitlines()[0] == verdict.sentence
+        return page.read_text(encoding="utf-8")
 
     def decisions(self, table: Path) -> dict[str, dict[str, float]]:
         """Fit a policy and decide for the period after the table, by product."""
@@ -82,6 +98,23 @@ def test_a_table_with_all_columns_needs_no_edit(make: Maker, tmp_path: Path) -> 
     assert any(price_and_order(row)[1] > 0 for row in found.values())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("make", READY, ids=lambda make: make.__name__)
+def test_a_table_with_all_columns_has_its_report_after_three_commands(make: Maker, tmp_path: Path) -> None:
+    shop, table = Shop(), make(tmp_path)
+    shop.run("init", table)
+    check_page(shop.report(table), list(shop_tables.PRODUCTS))
+    assert (shop.commands, shop.edits) == (3, 0)
+
+
+def check_page(page: str, products: list[str]) -> None:
+    """A page begins with what stock-outs cost and the verdict, and then names a decision for every product."""
+    lost, verdict, decided = (page.index(text) for text in ("You lost about", 'class="advice"', 'id="decisions"'))
+    assert lost < verdict < decided
+    for each in products:
+        assert each in page[decided : page.index('id="products"')]
+
+
 def test_the_evening_is_recognised(tmp_path: Path) -> None:
     table = shop_tables.evening_orders(tmp_path)
     run("init", table)
@@ -107,6 +140,25 @@ def test_without_costs_one_edit_is_enough(tmp_path: Path) -> None:
     assert len(shop.decisions(table)) == 3
 
 
+@pytest.mark.slow
+def test_without_costs_one_edit_is_enough_for_a_report(tmp_path: Path) -> None:
+    shop, table = Shop(), shop_tables.no_costs(tmp_path)
+    shop.run("init", table)
+    shop.edit(table.with_suffix(".toml"), "order", "1.8")
+    check_page(shop.report(table), list(shop_tables.PRODUCTS))
+
+
+@pytest.mark.slow
+def test_a_ledger_of_months_has_its_report_after_four_commands_and_two_edits(tmp_path: Path) -> None:
+    shop, table = Shop(), shop_tables.monthly(tmp_path)
+    shop.run("aggregate", table, "--by", "month", "--out", tmp_path / "months.csv")
+    table = tmp_path / "months.csv"
+    shop.run("init", table)
+    shop.edit(table.with_suffix(".toml"), "price", "5")
+    shop.edit(table.with_suffix(".toml"), "order", "3")
+    check_page(shop.report(table), [f"item {each}" for each in range(12)])
+
+
 def test_without_costs_the_audit_says_what_is_missing(tmp_path: Path) -> None:
     table = shop_tables.no_costs(tmp_path)
     run("init", table)
@@ -129,9 +181,10 @@ def test_without_stock_demand_is_forecast_and_fit_says_what_is_missing(
     shop.run("forecast", table, "--horizon", 7, "--out", tmp_path / "next.xlsx")
     assert shop.commands <= MOST_COMMANDS
     assert shop.edits == 0
-    message = fails("fit", table, "--out", tmp_path / "policy")
-    assert "fit needs stock and orders" in message
-    assert "inspect, audit, impute, demand and forecast can use it" in " ".join(message.split())
+    for command in ("fit", "compare"):
+        message = fails(command, table, "--out", tmp_path / "policy")
+        assert f"{command} needs stock and orders" in message
+        assert "inspect, audit, impute, demand and forecast can use it" in " ".join(message.split())
 
 
 def test_a_ledger_of_months_becomes_decisions(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def test_the_facts_of_a_small_log() -> None:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({}, ("stock-outs", "40.0% of rows (no flag in the log: every sell-out counts as one)")),
+        ({}, ("stock-outs", "40.0% of rows (no flag in the log: every sell-out is treated as one)")),
         ({"stockout": [False] * 5}, ("stock-outs", "0.0% of rows (by the log's flag)")),
         ({}, ("repaired", "nothing needed it")),
         (

@@ -5,12 +5,14 @@ import time
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 
 from lostsales.data.problem import Problem
 from lostsales.data.setting_fields import keys_at, setting_fields
 from lostsales.data.settings import read_toml, with_settings
+from lostsales.data.supply import OrderDays, Supply
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.learner import LEARNERS
 from lostsales.simulation.scenario import Scenario
 from tests.tables import refusal
@@ -84,3 +86,31 @@ def test_key_value_pairs_lead_into_tables_and_leave_their_source_alone() -> None
     for wrong, reason in (("beta", "looks like beta=5"), ("=5", "looks like beta=5"), ("rules.multiple.x=1", "no")):
         with pytest.raises(SettingError, match=reason):
             with_settings(keys, [wrong], "beta=5")
+
+
+@pytest.mark.parametrize("method", LEARNERS.names)
+def test_settings_follow_scikit_learn(method: str) -> None:
+    """The class, called with the settings of an object, is equal to it; a clone is equal and not the same."""
+    learner = LEARNERS.get(method)(seed=3)
+    assert type(learner)(**learner.get_params(deep=False)) == learner
+    copied = clone(learner)
+    assert copied == learner
+    assert copied is not learner
+    assert copied.model_fields_set == learner.model_fields_set  # `quick` keeps what was given
+    changed = learner.set_params(seed=7, rules__multiple=6)
+    assert (changed.seed, changed.rules.multiple, learner.seed, learner.rules.multiple) == (7, 6.0, 3, None)
+    assert changed.get_params()["rules__multiple"] == 6.0
+
+
+def test_a_setting_within_settings_is_found_under_any_of_its_names() -> None:
+    supply = Supply.model_validate({"order_days": {"from": 0, "every": 7}})
+    assert supply.set_params(order_days__every=14).order_days == OrderDays.model_validate({"every": 14})
+
+
+@pytest.mark.parametrize(
+    ("params", "why"),
+    [({"seeds": 1}, "no such key"), ({"seed": -1}, "greater than or equal to 0"), ({"seed__x": 1}, "within 'seed'")],
+)
+def test_params_are_checked_as_settings_are(params: dict[str, int], why: str) -> None:
+    with pytest.raises(SettingError, match=why):
+        CFQI().set_params(**params)

@@ -10,7 +10,7 @@ import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.evaluation.replayed_market import BLOCK_ROWS, MOST_ROWS, SIMILAR, ReplayedMarket, _following, _part
 from lostsales.evaluation.replayed_value import SAMPLED, _returns, with_replayed_value
-from lostsales.learn.cfqi.settings import CFQI, PCFQI, Fusion
+from lostsales.learn.cfqi.learn import CFQI, PCFQI, Fusion
 from lostsales.learn.cfqi.value_function import ValueFunction
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rollout import play

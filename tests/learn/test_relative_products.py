@@ -17,10 +17,9 @@ from lostsales.data.relative import relative_log
 from lostsales.data.scale import STEP
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LogError
-from lostsales.learn.cfqi.learn import learn
+from lostsales.learn.cfqi.learn import CFQI, PCFQI, learn
 from lostsales.learn.cfqi.partition import partition
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.settings import CFQI, PCFQI
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.product_rows import rows_of_view

@@ -11,7 +11,7 @@ from lostsales.data.problem import Problem
 from lostsales.demand.law.demand_law import Family
 from lostsales.learn.baselines.behaviour import Behaviour
 from lostsales.learn.baselines.threshold_tuning import SSP, BaseStock, Newsvendor
-from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.lookahead import Lookahead
 from lostsales.learn.planner.planner import Planner

@@ -8,7 +8,7 @@ import pytest
 
 from lostsales.data.settings import with_settings
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.settings import CFQI, PCFQI, Fusion
+from lostsales.learn.cfqi.learn import CFQI, PCFQI, Fusion
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import LEARNERS, Learner

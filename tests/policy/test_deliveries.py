@@ -11,7 +11,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
-from lostsales.policy.period import Pipeline, deliver
+from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.policy import Observes
 from lostsales.policy.rollout import Opening, Step, play
 from lostsales.policy.view import Action, Features, View

@@ -20,8 +20,8 @@ from lostsales.data.writing import write_table
 from lostsales.errors import LogError, LostSalesError
 from lostsales.lab.exact.solve import solve_reference
 from lostsales.lab.exact.value_iteration import Criterion
+from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.open_day import NOTHING_KNOWN, ONLY_STOCKOUTS, UNSEEN_LEVEL

@@ -47,17 +47,23 @@ def reasons(name: str, *settings: str) -> str:
 
 def test_all_presets_ship() -> None:
     assert preset_names() == (
-        "confounded", "cost-shocks", "drift", "fixed-cost", "fixed-cost-autocorrelated", "long-runs", "lost-sales",
-        "manager-after", "manager-before", "manager-slow", "markov-demand", "newsvendor", "nonlinear", "paper",
+        "appendix", "confounded", "cost-shocks", "drift", "fixed-cost", "fixed-cost-autocorrelated", "long-runs",
+        "lost-sales",
+        "manager-after", "manager-before", "manager-slow", "markov-demand", "newsvendor", "nonlinear",
         "reference-price", "regime", "released",
         "steady", "two-lag", "weekday-counts",
     )  # fmt: skip
 
 
-def test_steady_is_paper_without_truncation() -> None:
+def test_the_former_name_of_appendix_is_understood() -> None:
+    assert Scenario.load("paper") == Scenario.load("appendix")
+    assert Scenario.load("paper", ("horizon=7",)).name == "appendix"
+
+
+def test_steady_is_appendix_without_truncation() -> None:
     lines = [
         [line for line in preset_text(name).splitlines() if not line.startswith(("about", "longest_run"))]
-        for name in ("paper", "steady")
+        for name in ("appendix", "steady")
     ]
     assert lines[0] == lines[1]
     assert Scenario.load("steady").longest_run is None

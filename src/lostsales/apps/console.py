@@ -207,8 +207,8 @@ VERDICTS = {"good": "bold green", "care": "bold yellow", "stop": "bold red"}
 
 
 def print_verdict(level: str, text: str) -> None:
-    """Print the answer of a command in one coloured line, before everything else."""
-    screen.print(Text(text, style=VERDICTS[level]), soft_wrap=True)
+    """Print the answer of a command in one coloured line, before everything else; a terminal breaks it at words."""
+    screen.print(Text(text, style=VERDICTS[level]), soft_wrap=not screen.is_terminal)
 
 
 def print_notes(lines: Iterable[str], soft_wrap: bool = False) -> None:

@@ -1,19 +1,49 @@
 """Gains as a person reads them: with their intervals, the doubts about them, and by product."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from lostsales.apps.console import print_notes, screen
+from lostsales.apps.console import print_notes, print_verdict, screen, warn
+from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductGain, amount
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.promise.sensitivity import Sensitivity
+from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.provenance import PolicyVerdict, verdict_of, verdict_sentence, with_verdict
 
 MOST_ROWS = 15
 BEST_ROWS = 10  # where there are more, and then the least gains
 BY_CHANCE = "'proven' allows for multiple testing: of many products, some intervals lie above zero by chance"
+
+
+LEVELS = {"deploy": "good", "pilot": "care", "keep": "stop"}
+
+
+def print_policy_verdict(policy: object, before: str = "") -> None:
+    """Print the verdict that a policy carries, or how to get one."""
+    found = verdict_of(policy)
+    print_verdict("care" if found is None else LEVELS[found.advice], f"{before}{verdict_sentence(policy)}")
+
+
+def policy_verdict_json(policy: object) -> dict[str, Any]:
+    """The verdict that a policy carries, null where it has not been evaluated."""
+    found = verdict_of(policy)
+    return {"verdict": None if found is None else found.model_dump(mode="json") | {"sentence": found.sentence}}
+
+
+def store_verdict(policy: SavedPolicy, found: PolicyVerdict, path: Path) -> None:
+    """Write a verdict into the file of its policy; a file that cannot be written keeps what it says."""
+    if verdict_of(policy) == found:
+        return
+    try:
+        with_verdict(policy, found).save(path)
+    except (LostSalesError, OSError) as error:
+        warn(f"the verdict could not be stored in {path}: {error}")
 
 
 def interval_text(interval: Interval | None) -> str:

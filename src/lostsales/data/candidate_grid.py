@@ -1,7 +1,7 @@
 """Candidate prices and orders: what may be recommended, whatever the log contains.
 
 A declared list is the grid. Otherwise it is derived from the log: few prices at quantiles, spelled as the log spells
-its prices, and orders in the log's multiples up to what demand can need. Where series differ in price or in size,
+its prices, and orders in the log's multiples up to what demand can need. If series differ in price or in size,
 candidates are relative to the usual price and size of each series, and are rounded in its units.
 """
 

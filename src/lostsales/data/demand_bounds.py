@@ -55,7 +55,7 @@ def demand_bounds(log: SalesLog) -> DemandBounds:
     demand, shown = log.sales.copy(), _read_off_next_stock(log)
     back = hidden & ~np.isnan(shown)
     demand[back] = shown[back]
-    # Where demand is large, its whole units are too fine to matter, and counting each would take time.
+    # If demand is large, its whole units are too fine to matter, and counting each would take time.
     integer = bool(np.median(demand) < LARGE and _whole(demand) and _whole(level[np.isfinite(level)]))
     most = np.where(hidden, _most(log, integer), np.inf)
     is_exact = ~hidden | back | (most <= level)
@@ -75,7 +75,7 @@ def demand_bounds(log: SalesLog) -> DemandBounds:
 def _most(log: SalesLog, integer: bool) -> Floats | float:
     """The most that demand can have been: while out of stock it ran at most `out_of_stock_pace` times as fast.
 
-    Without sales there is no pace to go by. Where the share in stock is known, the end is such that the middle between
+    Without sales there is no pace to go by. If the share in stock is known, the end is such that the middle between
     it and the sales is what is expected.
     """
     if log.is_share.any():

@@ -157,6 +157,7 @@ class Description:
 
     rows: int
     series: int
+    products: int
     first_period: str
     last_period: str
     arrival: str
@@ -188,6 +189,27 @@ class Description:
         if self.order_moment is not None:
             found["order_moment"]["is_close"] = self.order_moment.is_close
         return found
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about the table: those of reading it, orders of the evening, and deliveries that were not due."""
+        found = list(self.notes.warnings)
+        if self.order_moment is not None and self.order_moment.is_close:
+            found.append(self.order_moment.sentence)
+        if self.notes.off_lead_time_rows:
+            rows = f"{self.notes.off_lead_time_rows:,} rows received something else than was due by the lead time"
+            found.append(f'{rows}; where deliveries are late, set supply.lead_time = "learn"')
+        return tuple(found)
+
+    @property
+    def verdict(self) -> str:
+        """The short answer: what was read, and whether anything needs a look."""
+        dropped = f", {self.notes.rows_dropped:,} left out" if self.notes.rows_dropped else ""
+        count = len(self.warnings)
+        doubt = (
+            "with nothing to warn of" if not count else f"with {count} warning{'s' if count > 1 else ''} (see below)"
+        )
+        return f"The table can be read: {self.rows:,} rows of {self.products:,} products{dropped}, {doubt}."
 
     def as_lines(self) -> list[tuple[str, str]]:
         """Names and values for people."""
@@ -237,13 +259,7 @@ class Description:
                     f"{notes.off_balance_share:.1%} of {notes.balance_rows:,} rows with a next row",
                 )
             )
-        lines += [("WARNING", warning) for warning in notes.warnings]
-        if self.order_moment is not None and self.order_moment.is_close:
-            lines.append(("WARNING", self.order_moment.sentence))
-        if notes.off_lead_time_rows:
-            rows = f"{notes.off_lead_time_rows:,} rows received something else than was due by the lead time"
-            lines.append(("WARNING", f'{rows}; where deliveries are late, set supply.lead_time = "learn"'))
-        return lines
+        return lines + [("WARNING", warning) for warning in self.warnings]
 
     def _unrecorded(self) -> list[tuple[str, str]]:
         """Rows whose record of stock-outs and stock do not say the same, where the record is used."""
@@ -289,6 +305,7 @@ def describe(log: SalesLog) -> Description:
     return Description(
         rows=len(log),
         series=len(log.names),
+        products=len(log.products),
         first_period=spelled(log.period.min()),
         last_period=spelled(log.period.max()),
         arrival=log.problem.arrival,
@@ -357,9 +374,9 @@ def _span(values: Floats) -> str:
 def _stockouts_by(log: SalesLog) -> str:
     columns = log.problem.columns
     if log.notes.record_ignored or log.problem.stockouts_by == "stock":
-        return "by the stock: every sell-out counts as one"
+        return "by the stock: every sell-out is treated as one"
     if log.out_of_stock is None:
-        return "no flag in the log: every sell-out counts as one" if log.stockout is None else "by the log's flag"
+        return "no flag in the log: every sell-out is treated as one" if log.stockout is None else "by the log's flag"
     by = f"by {columns.out_of_stock or columns.in_stock or columns.in_stock_share}"
     return by if log.stockout is None else f"{by} or the log's flag"
 

@@ -19,7 +19,7 @@ Balance = Literal["lost-sales", "netted"]
 CapacityRule = Literal["discard", "forbid"]
 
 Cost = Any  # a number, or one a row
-UNBOUNDED = 1 << 30  # in place of the longest run, where demand is never truncated
+UNBOUNDED = 1 << 30  # longest run if demand is never truncated
 
 
 class UnitCosts(NamedTuple):
@@ -148,7 +148,20 @@ def advanced(outstanding: Array, arrives: Bools) -> tuple[Array, Array]:
 
 
 def whole_delivery(arrived: Units, share: float) -> tuple[Units, Units]:
-    """Whole units that come of a delivery of which a share comes, and the chance of one more."""
+    """Whole units that arrive of a partial delivery, and the probability of one more."""
     came = share * arrived
     whole = np.floor(came + 1e-9)
     return whole, came - whole
+
+
+def critical_fractile(price: float, costs: UnitCosts, discount: float, lead_time: int) -> float:
+    """(p + lost - c) / (p + lost + h - discount c): a unit left over costs h and saves its price c tomorrow.
+
+    What an order earns comes as many periods later as its lead time.
+
+    >>> round(critical_fractile(6.0, UnitCosts(lost=2, order=3, holding=1), 0.9, lead_time=0), 4)
+    0.7937
+    """
+    ahead = discount**lead_time
+    earns, keeps = ahead * (price + costs.lost), ahead * (costs.holding - discount * costs.order)
+    return float(np.clip((earns - costs.order) / max(earns + keeps, 1e-12), 0.0, 1.0))

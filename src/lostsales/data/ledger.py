@@ -8,7 +8,7 @@ from lostsales.types import Bools, Floats, Ints
 
 # Share of the next stocks that a reading of the balance must give to be believed: the rest are corrections.
 FOLLOWS = 0.9
-# Share of rows off the balance beyond which it counts as broken: single corrections leave it below.
+# Share of rows off the balance beyond which it is broken: single corrections leave it below.
 MOST_OFF_BALANCE = 0.05
 LONGEST_LEAD = 30  # periods up to which one lead time of all orders is looked for: a month of days
 _NEAR = 1e-6  # rounding that a balance may be off by: tables are often written in single precision

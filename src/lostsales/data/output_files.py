@@ -19,6 +19,7 @@ from lostsales.errors import LostSalesError
 
 OPEN_FILES = Path("/proc/self/fd")
 NEW_FILE = 0o666  # less the umask
+FAR = 1 << 40  # byte that stands for the whole file where locks are of bytes: beyond the end of any file of ours
 # Names of our temporary files, which no person would choose.
 _TEMPORARY = re.compile(r"\.lostsales-[0-9a-f]{16}\.part")
 _KINDS = {
@@ -176,6 +177,10 @@ def _temporary(path: Path) -> Iterator[Path]:
     while True:
         temporary = _temporary_name(path)
         descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+        if sys.platform == "win32":  # an open file can be neither renamed nor removed
+            os.close(descriptor)
+            descriptor = -1
+            break
         if try_lock(descriptor) != "taken" and _is_at(descriptor, temporary):
             break
         os.close(descriptor)  # another process took it for abandoned
@@ -183,7 +188,8 @@ def _temporary(path: Path) -> Iterator[Path]:
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-        os.close(descriptor)
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _nameless_file(folder: Path, mode: int) -> int | None:
@@ -254,14 +260,22 @@ def _mode_of(path: Path) -> int | None:
 
 
 def try_lock(descriptor: int) -> Literal["locked", "taken", "unknown"]:
-    """Lock a file until the process ends; unknown where the system or the file system has no locks."""
-    if sys.platform == "win32":
-        return "unknown"
-    import fcntl
-
+    """Lock a file until the process ends; unknown where the file system has no locks."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if sys.platform == "win32":
+            import msvcrt
+
+            place = os.lseek(descriptor, 0, os.SEEK_CUR)
+            os.lseek(descriptor, FAR, os.SEEK_SET)
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(descriptor, place, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         return "taken"
     except OSError:
         return "unknown"

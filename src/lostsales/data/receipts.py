@@ -28,7 +28,7 @@ NEAR = 1e-6  # units: tolerance for rounding
 
 @compiled
 def weight(units: Floats, out: int, came: int, receipt: float, hazards: Floats, share: float) -> float:
-    """Likelihood that of the orders `out` exactly `came` arrive, and that the receipt is as it is."""
+    """Likelihood that exactly `came` of the orders `out` arrive, and of the receipt."""
     entries = len(units)
     chance, total = 1.0, 0.0
     for entry in range(entries):
@@ -233,7 +233,7 @@ def receipts_by_stock(ledger: Ledger) -> Floats:
 
 
 def learn_lead_times(ledger: Ledger, share: float) -> LearnedLeadTimes:
-    """The law of lead times from orders and what arrived, of which `share` came.
+    """Distribution of lead times from orders and what arrived, a `share` of each order.
 
     One lead time of all orders, where it gives nearly all receipts. Otherwise hazards are estimated by expectation
     maximisation over the sets of orders that add up to each receipt: where no two sets do, this is the product-limit

@@ -50,7 +50,7 @@ class Counts(NamedTuple):
         return cls(in_units(shop, shop_unit, shop_unit * own), shop_unit, shop_unit * own)
 
     def in_shop_units(self, products: ProductTable) -> ProductTable:
-        """Table of the shop, of which these are the counts."""
+        """Table of the shop whose counts these are."""
         return products.times(self.shop_unit, self.units)
 
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -47,6 +47,41 @@ class Settings(BaseModel):
 
     # Settings within settings are validated by pydantic itself, so that one error lists all mistakes.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Settings by name, as scikit-learn has them; those within a setting are called setting__name.
+
+        >>> from lostsales import Newsvendor
+        >>> Newsvendor(seed=1).get_params(deep=False)["seed"]
+        1
+        """
+        found = {name: getattr(self, name) for name in type(self).model_fields}
+        inside = [(name, value) for name, value in found.items() if deep and isinstance(value, Settings)]
+        return found | {f"{name}__{key}": each for name, value in inside for key, each in value.get_params().items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """A copy with other settings, checked; settings are frozen, so that the object itself stays as it is.
+
+        >>> from lostsales import Newsvendor
+        >>> Newsvendor().set_params(seed=5, rules__multiple=6).rules.multiple
+        6.0
+        """
+        changed: dict[str, Any] = {name: value for name, value in params.items() if "__" not in name}
+        inside: dict[str, dict[str, Any]] = {}
+        for name, _, key in (each.partition("__") for each in params if "__" in each):
+            inside.setdefault(name, {})[key] = params[f"{name}__{key}"]
+        for name, keys in inside.items():
+            of = changed.get(name, getattr(self, name, None))
+            if not isinstance(of, Settings):
+                raise SettingError(f"{type(self).__name__} has no settings within {name!r}")
+            changed[name] = of.set_params(**keys)
+        names = {name: field.alias or name for name, field in type(self).model_fields.items()}
+        keys = {name: getattr(self, name) for name in self.model_fields_set} | changed
+        return checked(type(self), {names.get(name, name): key for name, key in keys.items()}, type(self).__name__)
+
+    def __sklearn_clone__(self) -> Self:
+        """What `sklearn.base.clone` returns: settings are frozen."""
+        return self.model_copy()
 
     @model_validator(mode="before")
     @classmethod

@@ -43,7 +43,7 @@ class Holdout:
 def hold_out(log: SalesLog, gap: int, by_blocks: bool = False) -> Holdout:
     """Five folds of whole series; below ten series five blocks in time, with a `gap` of periods around each.
 
-    Where each series has a law of its own, whose rows no other series replaces, blocks are asked for (`by_blocks`).
+    If each series has a law of its own, whose rows no other series replaces, blocks are asked for (`by_blocks`).
     """
     series = len(log.names)
     if series >= FEW_SERIES and not by_blocks:

@@ -56,7 +56,7 @@ def product_units(log: SalesLog, least_rows: int = 1) -> Floats:
 
 
 def whole_units(log: SalesLog) -> Floats:
-    """Whole number of which all counts of a product are multiples, 1 where these are too few to tell, (products,)."""
+    """Largest common divisor of all counts of a product, 1 if these are too few to tell, (products,)."""
     found = product_units(log, LEAST_ROWS)
     return np.where((found > 1) & (found == np.rint(found)), found, 1.0)
 
@@ -69,7 +69,7 @@ def counted(quantity: Floats | float, unit: Floats | float) -> Floats:
 
 
 def order_multiple(orders: Floats) -> float:
-    """The largest number of which all orders are multiples; 0 where they have none worth the name.
+    """Largest common divisor of all orders; 0 if they have none worth the name.
 
     >>> order_multiple(np.array([0.0, 12.0, 36.0])), order_multiple(np.array([0.5, 1.25])), order_multiple(np.zeros(2))
     (12.0, 0.25, 1.0)
@@ -78,7 +78,7 @@ def order_multiple(orders: Floats) -> float:
 
 
 def common_step(values: Floats) -> float:
-    """The largest step of which all values are multiples, to a millionth of it; 0 where values are continuous.
+    """Largest common step of all values, to a millionth of it; 0 if values are continuous.
 
     >>> common_step(np.array([0.25, 1.0])), common_step(np.array([1.5, 2.0])), common_step(np.array([np.pi, 1.0]))
     (0.25, 0.5, 0.0)

@@ -58,6 +58,21 @@ class StockoutLoss:
     weeks: float | None = None  # that the log spans; None where periods are not dates
     products: tuple[tuple[str, float], ...] = ()  # those that lost the most, and their units
 
+    currency: str | None = None  # as the problem declares it
+
+    @property
+    def tile(self) -> tuple[str, str, str] | None:
+        """The cost in short: what it is, the figure and its interval; None where there is none."""
+        per = 1.0 if self.weeks is None else self.weeks
+        over = "" if self.weeks is None else " per week"
+        if self.margin is not None and self.margin_interval is not None:
+            low, high = self.margin_interval
+            return f"margin lost to stock-outs{over}", _amount(self.margin / per), _between((low / per, high / per))
+        if self.units is None or self.units_interval is None:
+            return None
+        low, high = self.units_interval
+        return f"units lost to stock-outs{over}", _amount(self.units / per), _between((low / per, high / per))
+
     @property
     def sentence(self) -> str:
         """The figures in words."""
@@ -76,7 +91,8 @@ class StockoutLoss:
         if self.weeks is not None:
             margin, low, high, each = margin / self.weeks, low / self.weeks, high / self.weeks, " per week"
         interval = f"({_between((low, high))}; price minus order cost)"
-        return f"{found}, and about {_amount(margin)} of margin{each} {interval}.{where}"
+        money = f" {self.currency}" if self.currency else ""
+        return f"{found}, and about {_amount(margin)}{money} of margin{each} {interval}.{where}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -168,6 +184,7 @@ def _told(log: SalesLog, rows: int, lost: "_Lost | _LostInShop", scale: float) -
         reason,
         _weeks(log),
         _most(log, lost.expected * lost.hidden) if scale == 1 else (),
+        log.problem.format.currency,
     )
 
 

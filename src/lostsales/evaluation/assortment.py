@@ -212,7 +212,7 @@ def assortment_gain(
     rows = np.bincount(of_row * len(products) + products.of_row, minlength=units * len(products))
     share = rows.reshape(units, -1) / products.counts()
     evaluated = share.max(axis=0) <= MOST_SHARE
-    # What cannot be evaluated counts as no gain.
+    # What cannot be evaluated is treated as no gain.
     contributions = np.where(evaluated, profit.less(earned).contributions(share), 0.0)
     shifts = np.where(evaluated, profit.less(earned).shifts, 0.0)
     present = (share > 0).sum(axis=0)

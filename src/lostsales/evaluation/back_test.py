@@ -161,9 +161,9 @@ def back_test(
     Raises
     ------
     SettingError
-        Where the method is unknown or there is no window.
+        If the method is unknown or there is no window.
     LostSalesError
-        Where the log has no stock, orders or costs, or too few periods.
+        If the log has no stock, orders or costs, or too few periods.
 
     Examples
     --------

@@ -24,6 +24,7 @@ from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
 from lostsales.learn.fit import learner_of
 from lostsales.learn.learner import LEARNERS, Learner
+from lostsales.policy.provenance import PolicyVerdict
 from lostsales.types import Floats
 
 USUAL_METHODS = ("planner", "c-fqi", "pc-fqi", "fusion", "base-stock", "s-S-p", "newsvendor")
@@ -115,6 +116,12 @@ class Comparison:
         products = None if self.chosen is None else plain(self.chosen.choice)
         return found | {"products": products}
 
+    @property
+    def policy_verdict(self) -> PolicyVerdict:
+        """The verdict as the file of the chosen policy keeps it."""
+        reason = self.sentence.removeprefix(f"deploy {self.choice}: ")
+        return PolicyVerdict(advice=self.verdict, reason=reason, held_out=True)
+
     def plot(self) -> Any:
         """Picture of the gain of each method."""
         figures = [(each.method, each.gain) for each in self.candidates]
@@ -176,9 +183,9 @@ def compare(
     Raises
     ------
     SettingError
-        Where a method or estimator is unknown, or the horizon is below 1.
+        If a method or estimator is unknown, or the horizon is below 1.
     LostSalesError
-        Where the log has no stock, orders or costs, or no method can be fitted to it.
+        If the log has no stock, orders or costs, or no method can be fitted to it.
 
     Examples
     --------
@@ -341,7 +348,7 @@ def _ranked(candidates: list[ComparedMethod]) -> tuple[ComparedMethod, ...]:
 def _choose(candidates: tuple[ComparedMethod, ...], doubts: tuple[Concern, ...]) -> tuple[Advice, str | None, str]:
     """The verdict, the method to deploy or to prove in a pilot, and the sentence.
 
-    Where the log gives red concerns no gain is claimed, whatever the figures say.
+    If the log gives red concerns no gain is claimed, whatever the figures say.
     """
     withheld = texts(doubts, "red")
     parts = [each for each in candidates if each.assortment is not None and not texts(each.concerns, "amber")]

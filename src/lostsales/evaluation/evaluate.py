@@ -68,9 +68,9 @@ def evaluate(
     Raises
     ------
     SettingError
-        Where an estimator is unknown, an option is out of range, or policy and log differ in their problem.
+        If an estimator is unknown, an option is out of range, or policy and log differ in their problem.
     LostSalesError
-        Where the log has no stock, orders or costs, or the policy needs true demand or a fixed number of periods.
+        If the log has no stock, orders or costs, or the policy needs true demand or a fixed number of periods.
 
     Examples
     --------

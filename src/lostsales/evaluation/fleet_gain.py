@@ -1,6 +1,6 @@
 """The gain of a fleet from those of its shards, all of them or some that were drawn.
 
-Shards hold different products, so their errors are taken as independent. Where shards were drawn at random, the total
+Shards hold different products, so their errors are treated as independent. If shards were drawn at random, the total
 of those that were evaluated is scaled up by the number of products, with the error of drawing them: the variance of the
 gain of a product between shards.
 """

@@ -24,16 +24,16 @@ from lostsales.types import Floats, Ints
 
 MOST_ROWS = 1_000  # from which distributions are learned, in blocks of ...
 BLOCK_ROWS = 50  # ... so many periods of a series
-BANDWIDTHS = (1.0, 0.5, 0.25)  # candidates, of which held-out rows choose
+BANDWIDTHS = (1.0, 0.5, 0.25)  # candidates; held-out rows choose
 MEANS = tuple(each for each in aligning_families("learn") if each.mean == "linear")
-SIMILAR = 5  # rows, of which one goes on where a series ends
+SIMILAR = 5  # rows; one of them continues a series that ends
 
 
 @dataclass(eq=False)
 class ReplayedMarket:
     """Opens at rows of a log, and goes on with the features of the rows that follow them; demand is drawn.
 
-    Where a series ends, it goes on after one of the rows of the same product whose features are most like its last.
+    If a series ends, it goes on after one of the rows of the same product whose features are most like its last.
     """
 
     log: DecisionLog  # or a part of it

@@ -17,6 +17,7 @@ from lostsales.evaluation.replayed_market import ReplayedMarket
 from lostsales.learn.cfqi.policy import QPolicy, q_functions, q_policy
 from lostsales.learn.cfqi.value_function import ValueFunction
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.provenance import learned_by, with_provenance
 from lostsales.policy.rollout import play
 from lostsales.policy.shop_units import InShopUnits
 from lostsales.types import Floats
@@ -43,7 +44,7 @@ def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> Sa
     Returns
     -------
     SavedPolicy
-        The policy with that value, also in its file; as it is, with a warning, where no episodes can be replayed, and
+        The policy with that value, also in its file; unchanged, with a warning, if no episodes can be replayed, and
         without one where it has no Q-functions.
 
     Examples
@@ -62,7 +63,8 @@ def with_replayed_value(policy: SavedPolicy, log: SalesLog, seed: int = 0) -> Sa
         asked, rows = policy.counted(log) if isinstance(policy, InShopUnits) else (policy, log)
         with single_threaded():
             valued = replace(learned, value=replayed_value(asked, learned, rows, seed))
-        return replace(policy, policy=valued) if isinstance(policy, InShopUnits) else valued
+        found = replace(policy, policy=valued) if isinstance(policy, InShopUnits) else valued
+        return with_provenance(found, learned_by(policy))
     except LostSalesError as error:
         warn(f"the value of a decision is Q, as no episodes can be replayed: {error}")
         return policy

@@ -10,6 +10,7 @@ from lostsales.evaluation.assortment import AssortmentGain, Gain, decisive_gain
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.sensitivity import Sensitivity
+from lostsales.policy.provenance import PolicyVerdict
 from lostsales.types import Array, Floats
 
 
@@ -155,6 +156,12 @@ class Evaluation:
         if (doubts := texts(self.concerns, "amber")) and self.decisive_gain.interval.high > 0:
             return f"the gain is not proven, {self.decisive_gain.text()}: {doubts}; {to_do}"
         return self.decisive_gain.sentence
+
+    def policy_verdict(self, *, held_out: bool) -> PolicyVerdict:
+        """The verdict as a policy file keeps it; a gain that may be in-sample is at most worth a pilot."""
+        advised: Advice = "pilot" if self.verdict == "deploy" and not held_out else self.verdict
+        reason = self.sentence.removesuffix(f"; {PILOT_FIRST}").removesuffix(f"; {KEEP_CURRENT}")
+        return PolicyVerdict(advice=advised, reason=reason, held_out=held_out)
 
     def plot(self) -> Any:
         """Picture of what was earned and what the policy would earn by each estimator."""

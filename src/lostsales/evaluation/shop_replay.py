@@ -17,7 +17,8 @@ from lostsales.data.log import DecisionLog
 from lostsales.data.progress import Progress
 from lostsales.demand.shop import RealisedDemand
 from lostsales.evaluation.policy_on_log import log_as_asked
-from lostsales.policy.period import Outcome, Pipeline, deliver, transition
+from lostsales.policy.deliveries import Pipeline, deliver
+from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import Action, ClosedPeriod, View

@@ -56,9 +56,9 @@ def fit(
     Raises
     ------
     SettingError
-        Where a method or a setting is unknown or a value is not allowed.
+        If a method or a setting is unknown or a value is not allowed.
     LostSalesError
-        Where the log cannot be learned from: no stock, orders or costs, or too few rows.
+        If the log cannot be learned from: no stock, orders or costs, or too few rows.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class Learner(StrictSettings):
     models_products: ClassVar[bool] = False
 
     iterations: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Iterations of the learner (K); its own rule unless given, unused where it does not iterate."
+        None, description="Iterations of the learner (K); by default its own rule, unused where it does not iterate."
     )
     rules: Rules = Field(Rules(), description="Business rules that every action obeys.")
     pricing: Pricing = Field(

@@ -1,22 +1,18 @@
-"""Defaults of the policy protocol, `save` and `recommend`; and a policy around another one."""
+"""Defaults of the policy protocol, `save` and `recommend`."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.feature import Feature
-from lostsales.data.problem import Problem
-from lostsales.errors import LostSalesError
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save
-from lostsales.policy.policy import Observes, Policy, SavedPolicy
-from lostsales.policy.recommendation import recommend
+from lostsales.policy.policy import Policy, SavedPolicy
+from lostsales.policy.recommendation import on_tables, recommend
 from lostsales.policy.view import Action, View
-from lostsales.saved_fields import SOME_POLICY
 from lostsales.types import Floats
 
 
@@ -58,8 +54,10 @@ class PolicyBase:
         return None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Give every policy a representation of one line; that of a dataclass would show all of its arrays."""
+        """A `decide` that takes tables too, and a representation of one line: a dataclass would show all its arrays."""
         super().__init_subclass__(**options)
+        if "decide" in vars(cls):
+            cls.decide = on_tables(cls.decide)  # type: ignore[attr-defined]
         if "__repr__" not in vars(cls):
             cls.__repr__ = _one_line  # type: ignore[assignment]
 
@@ -95,7 +93,7 @@ class PolicyBase:
         Raises
         ------
         LostSalesError
-            Where the policy cannot recommend or a table is not usable; the message names the rows.
+            If the policy cannot recommend or a table is not usable; the message names the rows.
 
         """
         return recommend(self, recent, today)
@@ -110,53 +108,3 @@ def _one_line(policy: SavedPolicy) -> str:
         inner = getattr(inner, "policy", None)
     features = ", ".join(feature.name for feature in policy.problem.features) or "none"
     return f"<{' of '.join(classes)}: features {features}>"
-
-
-Inside = TypeVar("Inside", bound=Policy)
-
-
-@dataclass(frozen=True, eq=False)
-class PolicyWrapper(PolicyBase, Generic[Inside]):
-    """Policy that does what the policy inside does, but for the methods that a subclass changes."""
-
-    policy: Annotated[Inside, SOME_POLICY]
-
-    @property
-    def observes(self) -> Observes:
-        """Information that the policy inside needs."""
-        return self.policy.observes
-
-    @property
-    def asks(self) -> tuple[Feature, ...]:
-        """Features that the policy inside asks for."""
-        return self.policy.asks
-
-    @property
-    def horizon(self) -> int | None:
-        """Number of periods that the policy inside plans."""
-        return self.policy.horizon
-
-    def decide(self, view: View, rng: np.random.Generator) -> Action:
-        """Price and order of every product by the policy inside."""
-        return self.policy.decide(view, rng)
-
-    def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
-        """Expectations of the policy inside."""
-        return self.policy.expect(view, action, unit_cost)
-
-    def demand_atoms(self, view: View, price: Floats) -> Floats | None:
-        """Equally likely demands by the policy inside."""
-        return self.policy.demand_atoms(view, price)
-
-    def validate(self: Policy) -> None:
-        """Raise where a file says that the policy inside was made for another kind of shop."""
-        inside: Policy = self.policy  # type: ignore[attr-defined]
-        if _kind_of_shop(inside.problem) != _kind_of_shop(self.problem):
-            raise LostSalesError("the policy inside was made for another problem")
-
-
-def _kind_of_shop(problem: Problem) -> tuple[object, ...]:
-    """Fields of a problem that do not depend on the units of prices and quantities."""
-    supply = problem.supply
-    columns = problem.features, problem.attributes, problem.calendar, problem.columns
-    return *columns, problem.arrival, problem.balance, problem.longest_run, problem.lead_times, supply.order_cycle

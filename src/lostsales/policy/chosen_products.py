@@ -7,11 +7,11 @@ import numpy as np
 
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.problem import Problem
-from lostsales.policy.base import PolicyWrapper
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import SavedPolicy
-from lostsales.policy.provenance import learned_by, with_provenance
+from lostsales.policy.provenance import learned_by, verdict_of, with_provenance, with_verdict
 from lostsales.policy.view import View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import texts
 from lostsales.types import Array
 
@@ -40,8 +40,8 @@ class ChosenProducts(PolicyWrapper[SavedPolicy]):
     products: Annotated[Array, texts("products")]  # those that the policy should decide for
 
     def __post_init__(self) -> None:
-        """Provenance of the policy inside, as it decides as that does."""
-        with_provenance(self, learned_by(self.policy))
+        """It decides as the policy inside does, and so was learned as that was."""
+        with_verdict(with_provenance(self, learned_by(self.policy)), verdict_of(self.policy))
 
     @property
     def problem(self) -> Problem:

@@ -245,7 +245,7 @@ class Place:
             )
 
     def checked(self, array: Array) -> Array:
-        """The array as it is in memory, or an error where one of its numbers lies outside what it can be."""
+        """The array in memory, or an error if one of its numbers is out of range."""
         spec = self.spec
         if spec.kind == "text":
             if array.size and array.view(np.uint32).max() > 0x10FFFF:

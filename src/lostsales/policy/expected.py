@@ -86,7 +86,7 @@ class Expected:
         return cls(demand, sales, lost, leftover, chance, profit, value, unit_cost, unseen, periods)
 
     def at_cost(self, order: Floats, unit_cost: Floats | None) -> "Expected":
-        """Expectations where the units of today's order (rows,) cost otherwise; what follows stays as it is."""
+        """Expectations where the units of today's order (rows,) cost otherwise; what follows is unchanged."""
         if unit_cost is None:
             return self
         saved = (self.unit_cost - unit_cost) * order

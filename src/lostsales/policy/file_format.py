@@ -1,7 +1,8 @@
 """Saved policies: one file of arrays and JSON, checked when read, and never code.
 
 The file is an npz (a zip of plain arrays, nothing pickled). Its member `metadata` is JSON: format, kind, the fields of
-the policy that are no arrays, the learner with its settings if known, and the SHA-256 of every array; `checksum` is the
+the policy that are no arrays, the learner with its settings and the verdict of its evaluation if known, and the
+SHA-256 of every array; `checksum` is the
 SHA-256 of that JSON, and so binds everything that is read.
 
 Reading checks the structure first (members, sizes, metadata, then type and shape of every array), and what the numbers
@@ -27,7 +28,14 @@ from lostsales.data.settings import StrictSettings, checked_json
 from lostsales.errors import LostSalesError
 from lostsales.policy.codec import Draft, encode
 from lostsales.policy.policy import POLICIES, SavedPolicy
-from lostsales.policy.provenance import LearnedBy, learned_by, with_provenance
+from lostsales.policy.provenance import (
+    LearnedBy,
+    PolicyVerdict,
+    learned_by,
+    verdict_of,
+    with_provenance,
+    with_verdict,
+)
 from lostsales.types import Array
 
 FORMAT = 2  # files of another one are refused
@@ -58,7 +66,7 @@ _DAMAGE = (
 )
 
 
-class _Metadata(StrictSettings):
+class PolicyMetadata(StrictSettings):
     """The JSON of a policy file."""
 
     format: int
@@ -66,6 +74,7 @@ class _Metadata(StrictSettings):
     policy: dict[str, Any]
     arrays: dict[str, str]  # SHA-256 by name
     learned_by: LearnedBy | None = None
+    verdict: PolicyVerdict | None = None
 
 
 def save(policy: SavedPolicy, path: str | Path) -> None:
@@ -79,6 +88,8 @@ def save(policy: SavedPolicy, path: str | Path) -> None:
     }
     if (learned := learned_by(policy)) is not None:
         metadata["learned_by"] = learned.model_dump(mode="json")
+    if (verdict := verdict_of(policy)) is not None:
+        metadata["verdict"] = verdict.model_dump(mode="json")
     text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
     members: dict[str, Any] = {f"array_{name}": array for name, array in arrays.items()}
     members |= {"metadata": np.frombuffer(text, np.uint8), "checksum": np.array(sha256(text).hexdigest())}
@@ -107,7 +118,7 @@ def load(path: str | Path) -> SavedPolicy:
     Raises
     ------
     LostSalesError
-        Where the file is damaged, altered, of another format or of a kind that no installed package has.
+        If the file is damaged, altered, of another format or of a kind that no installed package has.
 
     Examples
     --------
@@ -145,7 +156,7 @@ def load(path: str | Path) -> SavedPolicy:
             with _usable(path):
                 arrays[name] = place.checked(array)
     with _usable(path):
-        return with_provenance(draft.built(arrays), metadata.learned_by)
+        return with_verdict(with_provenance(draft.built(arrays), metadata.learned_by), metadata.verdict)
 
 
 @contextmanager
@@ -195,7 +206,7 @@ def _most_bytes(path: Path) -> int:
     return FREE_BYTES + FREE_RATIO * path.stat().st_size
 
 
-def _metadata(text: bytes, path: Path) -> _Metadata:
+def _metadata(text: bytes, path: Path) -> PolicyMetadata:
     keys = json.loads(text, parse_constant=_refuse_constant)
     if isinstance(keys, dict) and isinstance(keys.get("format"), int) and keys["format"] < FORMAT:
         raise LostSalesError(f"{path} was saved by lostsales 0.4 or older; fit the policy again")
@@ -204,7 +215,7 @@ def _metadata(text: bytes, path: Path) -> _Metadata:
             f"{path} was saved by a newer lostsales: its format is {keys['format']}, the latest known is {FORMAT}"
         )
     with _usable(path):
-        metadata = checked_json(_Metadata, keys, "its metadata")
+        metadata = checked_json(PolicyMetadata, keys, "its metadata")
     if metadata.kind not in POLICIES:
         raise LostSalesError(
             f"{path} holds a policy of kind {metadata.kind!r}, and no installed package has it; "

@@ -1,7 +1,7 @@
 """Views and history blocks of rows of a log and of open periods.
 
 A history block H'_{(t-i):t} (Section 3.2) holds all that a decision at depth i may depend on: the anchor's demand, then
-from the newest period back features, stock and, in closed periods, the action. Where orders take time, the open period
+from the newest period back features, stock and, in closed periods, the action. If orders take time, the open period
 has its pipeline too, and where they have their days its position in their cycle.
 """
 
@@ -156,11 +156,15 @@ def recent_demand(log: SalesLog, runs: Runs, series: Ints, end: Ints) -> RecentD
     )
 
 
-def last_observed(log: SalesLog, runs: Runs, rows: Ints) -> Floats:
-    """Observation of the period before each row: its demand where it is observed, else its sales, (rows,)."""
+def last_observed(log: SalesLog, runs: Runs, rows: Ints, opening: Floats | None = None) -> Floats:
+    """Observation of the period before each row: its demand where it is observed, else its sales, (rows,).
+
+    Before the first row of a series it is `opening`, (series,), by default the last sales of the log.
+    """
     before = np.maximum(rows - 1, 0)
     seen = np.where(runs.observed.is_observed[before], runs.observed.demand[before], log.sales[before])
-    return np.where(rows > log.starts[log.series[rows]], seen, log.last_sales[log.series[rows]])
+    opening = log.last_sales if opening is None else opening
+    return np.where(rows > log.starts[log.series[rows]], seen, opening[log.series[rows]])
 
 
 def _open_period(log: SalesLog, runs: Runs, rows: Ints) -> View:

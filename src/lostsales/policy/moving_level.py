@@ -82,7 +82,7 @@ class LevelStates:
     def after(self, recent: SalesLog) -> "LevelStates":
         """States after the rows of a log that came later.
 
-        Where no level ever moved, past rows lose weight over the periods that are missing between the two.
+        If no level ever moved, past rows lose weight over the periods that are missing between the two.
         """
         place = {str(name): at for at, name in enumerate(self.names)}
         of_series = np.array([place.get(str(name), -1) for name in recent.names], dtype=np.int64)

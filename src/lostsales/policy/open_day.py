@@ -106,9 +106,9 @@ def _told(log: SalesLog, last_row: Ints, stock: Floats, length: int, says_pipeli
 
 NO_HISTORY = "no known demand: the last sales count as demand"
 ONLY_STOCKOUTS = (
-    "only stock-outs in the recent rows: the usual demand, or their largest sales, stands in for that before"
+    "only stock-outs in the recent rows: the usual demand, or their largest sales, is used for the demand before"
 )
-NOTHING_KNOWN = "nothing known of the past: the usual demand stands in"
+NOTHING_KNOWN = "no recent rows: the usual demand is used"
 UNSEEN_LEVEL = "a category that the log never had"
 LONGEST = np.iinfo(np.int64).max
 GAP = "periods are missing between the recent rows and today"
@@ -128,7 +128,7 @@ def read_open_day(
 ) -> OpenDay:
     """Read and check today's rows, and find each series' depth and history; `repeats` allows several rows of a series.
 
-    Where all recent rows of a series are stock-outs, its depth is their number and its anchor `usual_demand`, or their
+    If all recent rows of a series are stock-outs, its depth is their number and its anchor `usual_demand`, or their
     largest sales where these are more; where it has no recent rows, or periods are missing before today, its demand is
     its `last_sales`, or else `usual_demand`. All but a `last_sales` that was no stock-out are flagged.
     """

@@ -1,4 +1,4 @@
-"""Products of a view: the entry of each row in the product table, and what stands in for an unknown product."""
+"""Products of a view: the entry of each row in the product table, and the usual product for an unknown one."""
 
 from dataclasses import dataclass
 

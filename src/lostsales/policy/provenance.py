@@ -1,7 +1,7 @@
-"""Provenance of a policy: the method and settings that learned it, and the log that they learned from."""
+"""Provenance of a policy: the method, settings and log that it was learned from, and the verdict of its evaluation."""
 
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,50 @@ class LearnedBy(StrictSettings):
     method: str
     settings: dict[str, Any]  # all of them, as JSON can hold them
     log: str  # `log_digest` of the log
+
+
+class PolicyVerdict(StrictSettings):
+    """Verdict of an evaluation on a policy, which its file carries to those who use it."""
+
+    advice: Literal["deploy", "pilot", "keep"]
+    reason: str  # the gain with its interval, or why there is none
+    held_out: bool  # estimated on rows that the method was not fitted to
+
+    @property
+    def sentence(self) -> str:
+        """What to do and why, for people.
+
+        >>> PolicyVerdict(advice="pilot", reason="the gain is not proven", held_out=False).sentence
+        'Run a pilot first: the gain is not proven. It may be in-sample: `lostsales compare` holds rows out.'
+        """
+        basis = ", held out." if self.held_out else ". It may be in-sample: `lostsales compare` holds rows out."
+        return f"{ADVISED[self.advice]}: {self.reason}{basis}"
+
+
+ADVISED = {"deploy": "Deploy", "pilot": "Run a pilot first", "keep": "Keep the current practice"}
+NOT_EVALUATED = "not evaluated"
+EVALUATE_FIRST = (
+    "Not yet evaluated: `lostsales compare LOG` or `lostsales evaluate POLICY LOG` estimates whether it earns more."
+)
+
+
+def verdict_of(policy: object) -> PolicyVerdict | None:
+    """Verdict on a policy, None where it has not been evaluated."""
+    found: PolicyVerdict | None = getattr(policy, "verdict", None)
+    return found
+
+
+def with_verdict(policy: P, found: PolicyVerdict | None) -> P:
+    """The same policy with a verdict, which no decision depends on."""
+    if found is not None:
+        object.__setattr__(policy, "verdict", found)
+    return policy
+
+
+def verdict_sentence(policy: object) -> str:
+    """The verdict on a policy in words, or how to get one."""
+    found = verdict_of(policy)
+    return EVALUATE_FIRST if found is None else found.sentence
 
 
 def learned_by(policy: object) -> LearnedBy | None:

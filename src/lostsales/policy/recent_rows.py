@@ -16,7 +16,7 @@ from lostsales.data.reading.gate import read_table
 from lostsales.data.reading.table import Table
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.errors import LogError
-from lostsales.policy.history import recent_demand
+from lostsales.policy.history import last_observed, recent_demand
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.view import Action, ClosedPeriod, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
@@ -117,7 +117,7 @@ class RecentRows:
 
     def past(self, last_row: Ints, longest: int, usual_demand: float) -> tuple[ClosedPeriod, ...]:
         """The last closed periods, oldest first; beyond the first row of a series it is repeated, and never read."""
-        log, observed = self.log, self.runs.observed
+        log = self.log
         stock, order = np.asarray(log.stock), np.asarray(log.order)
         newest = np.maximum(last_row, 0)
         first, opening = log.starts[log.series[newest]], self.before_first(usual_demand)
@@ -125,9 +125,7 @@ class RecentRows:
         closed = []
         for back in range(longest - 1, -1, -1):
             at = np.maximum(newest - back, first)
-            earlier = np.maximum(at - 1, 0)
-            seen = np.where(observed.is_observed[earlier], observed.demand[earlier], log.sales[earlier])
-            before = np.where(at > first, seen, opening[log.series[at]])
+            before = last_observed(log, self.runs, at, opening)
             depth = np.maximum(self.runs.depth[at], 0).astype(np.int16)
             view = View(0, tuple(log.features[at].T), stock[at], before, nothing, depth, None)
             price = np.where(last_row >= 0, log.price[at], np.nan)

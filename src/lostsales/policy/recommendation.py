@@ -1,6 +1,8 @@
 """Recommendations: tables of recent and open rows in, a table of decisions out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,21 @@ from lostsales.data.pipelines import arrival_texts
 from lostsales.data.problem import Problem
 from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
-from lostsales.policy.coming_periods import next_day, rows_that_are_open
+from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.decision import Decision
+from lostsales.policy.next_day import next_day
 from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.provenance import NOT_EVALUATED, verdict_of
 from lostsales.policy.recent_rows import RecentRows
+from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats
 
+Decide = Callable[[Any, View, np.random.Generator], Action]
 PREFIX = "recommended_"  # of a column whose name the table has given to another
 OUTSIDE = "outside the data"
 BEYOND = "a longer run of stock-outs than was learned"
-UNKNOWN_SERIES = "a series that the log never had: it is taken for a usual one"
+UNKNOWN_SERIES = "a product that the log never had: it is treated as a typical one"
 NOT_CHOSEN = "no proven gain for this product: keep what you do"
 UNSEEN = "a price or an order that this series never had"
 NEVER_ORDERED = "no order was ever logged for this product: candidates follow from its demand"
@@ -81,6 +87,34 @@ def recommend(policy: SavedPolicy, recent: Any, today: Any = None) -> Any:
     return nw.from_dict(found.table, backend=nw.from_native(recent).implementation).to_native()
 
 
+def on_tables(decide: Decide) -> Decide:
+    """The `decide` of a policy, which then decides for the rows of a table too."""
+
+    @wraps(decide)
+    def either(policy: SavedPolicy, view: Any, rng: Any = None) -> Any:
+        return decide(policy, view, rng) if isinstance(view, View) else _decided(policy, decide, view, rng)
+
+    return either
+
+
+def _decided(policy: SavedPolicy, decide: Decide, rows: Any, recent: Any) -> Any:
+    """Price and order of every row of a table, each decided alone; rows without a name or a period are numbered."""
+    import narwhals as nw
+
+    table, names = nw.from_native(rows, eager_only=True), policy.problem.columns
+    missing = [name for name in (*names.series_parts, names.period) if name not in table.columns]
+    table = table.with_columns(
+        *(nw.new_series(name, np.arange(len(table)), backend=table.implementation) for name in missing)
+    )
+    day = open_day(policy, recent, table.to_native(), repeats=True)
+    action = decide(policy, day.view, np.random.default_rng(0))
+    found = as_frame(
+        Recommendation(policy.problem, day.keys, {names.price: action.price, names.order: action.order}),
+        table.to_native(),
+    )
+    return nw.from_native(found).drop(missing).to_native()
+
+
 def as_frame(found: Recommendation, today: Any) -> Any:
     """A recommendation as a table of the same library as `today`; rows that only announce features are left out."""
     import narwhals as nw
@@ -132,6 +166,7 @@ def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> R
         "runner_up_order": decision.runner_up_order,
         "advantage": decision.advantage,
         "flag": joined_flags(flags),
+        "verdict": _verdicts(policy, decision),
     }
     if day.view.pipeline is not None:
         others["on_order"] = day.view.on_order
@@ -149,6 +184,14 @@ def _check_usable(decision: Decision) -> None:
                 f"the policy decides {name} of {values[wrong[0]]:g} for row {wrong[0]} of today, which is none: its "
                 "numbers do not fit this row"
             )
+
+
+def _verdicts(policy: SavedPolicy, decision: Decision) -> Array:
+    """Verdict on the policy for each row: keep where it should not decide for a product."""
+    found = verdict_of(policy)
+    advised = NOT_EVALUATED if found is None else found.advice
+    kept = False if decision.not_chosen is None else decision.not_chosen
+    return np.where(np.broadcast_to(kept, len(decision.price)), "keep", advised).astype(object)
 
 
 def decision_flags(decision: Decision) -> dict[str, Bools]:

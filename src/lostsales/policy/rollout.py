@@ -9,7 +9,8 @@ import numpy as np
 from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.errors import LostSalesError
-from lostsales.policy.period import Outcome, Pipeline, deliver, transition
+from lostsales.policy.deliveries import Pipeline, deliver
+from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import Action, ClosedPeriod, Features, View
@@ -23,8 +24,8 @@ class Opening(NamedTuple):
     stock: Floats
     last_demand: Floats
     names: Array | None = None  # (series,) text, where the series have names
-    pipeline: Floats | None = None  # (series, longest lead time - 1) on the way; nothing unless given
-    order_phase: Ints | None = None  # (series,) position in the cycle of order days; that of period 0 unless given
+    pipeline: Floats | None = None  # (series, longest lead time - 1) on the way; by default nothing
+    order_phase: Ints | None = None  # (series,) position in the cycle of order days; by default that of period 0
 
 
 class Market(Protocol):

@@ -142,7 +142,7 @@ class Rules(BusinessRules):
     ) -> Bools:
         """Actions that each row may take, (rows, actions); a last price of NaN is unknown and binds nothing.
 
-        `limit` is the most that the supply lets each row order (`View.order_limit`). Where no candidate of
+        `limit` is the most that the supply lets each row order (`View.order_limit`). If no candidate of
         the grid lies within the greatest price change, that change is waived.
         """
         price, order = grid.price, grid.order

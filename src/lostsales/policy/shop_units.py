@@ -17,7 +17,6 @@ from lostsales.data.relative import in_units, problem_in_units
 from lostsales.data.scale import TINY
 from lostsales.data.units import counted
 from lostsales.policy.action_grid import ActionGrid, room_of
-from lostsales.policy.base import PolicyWrapper
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.moving_level import LevelStates
@@ -25,6 +24,7 @@ from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.product_rows import ProductRows, rows_of_view
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import EARLIER_PERIODS, Action, ClosedPeriod, Features, SeriesContext, View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import NOT_SAVED, NonNegative
 from lostsales.types import Floats
 

@@ -7,10 +7,11 @@ import numpy as np
 
 from lostsales.data.problem import Problem
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.base import PolicyBase, PolicyWrapper
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
 from lostsales.policy.view import Action, View
+from lostsales.policy.wrapper import PolicyWrapper
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class View:
     def censoring_level(self, back: int, problem: Problem) -> Floats:
         """Level up to which demand showed in the period so far back, (series,): what was available, or the sales.
 
-        Where units were left over, a stock-out lasted for part of the period, and demand was at least the sales.
+        If units were left over, a stock-out lasted for part of the period, and demand was at least the sales.
         """
         closed, action = self.past[-back]
         available = units_available(closed.stock, action.order, problem.flow)
@@ -153,7 +153,7 @@ def order_limit(shop: Shop, stock: Floats, pipeline: Floats | None, order_phase:
 
 
 class ClosedPeriod(NamedTuple):
-    """A closed period as a retailer remembers it; its sales stand in the view of the next."""
+    """A closed period as a retailer remembers it; its sales are in the view of the next."""
 
     view: View
     action: Action

@@ -58,7 +58,7 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     """A shop with a price and an order to decide every period.
 
     ## Action space
-    `MultiDiscrete([prices, orders])`: positions in the grids of the scenario. Where the capacity rule is "forbid" an
+    `MultiDiscrete([prices, orders])`: positions in the grids of the scenario. If the capacity rule is "forbid" an
     order that does not fit is lowered to the largest that does; so is one that order days or the capacity of the
     pipeline do not allow.
 

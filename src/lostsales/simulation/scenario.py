@@ -20,7 +20,7 @@ from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
 from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating
 from lostsales.simulation.manager import SIGNALS, Manager
-from lostsales.simulation.presets import preset_names, preset_text
+from lostsales.simulation.presets import ALIASES, preset_names, preset_text
 from lostsales.simulation.processes import Drift, FeatureProcess, levels_of
 from lostsales.types import Floats
 
@@ -154,6 +154,7 @@ class Scenario(Shop):
         10
 
         """
+        name = ALIASES.get(str(name), name)
         if str(name) in preset_names():
             keys = tomllib.loads(preset_text(str(name)))
         elif str(name).endswith(".toml"):

@@ -95,7 +95,10 @@ def test_recommend_answers_as_the_library_does(folder: Path, tmp_path: Path) -> 
 
 
 def test_recommend_shows_a_table(folder: Path) -> None:
-    shown = run("recommend", folder / "policy", "--recent", folder / "recent.csv", "--today", folder / "today.csv")
+    asked = "recommend", folder / "policy", "--recent", folder / "recent.csv", "--today", folder / "today.csv"
+    assert "Not yet evaluated" in run(*asked).splitlines()[0]
+    assert "advantage" not in run(*asked)
+    shown = run(*asked, "--full")
     for column in ("series", "period", "price", "order", "depth", "value", "advantage"):
         assert column in shown
 
@@ -105,7 +108,8 @@ def test_recommend_never_cuts_a_figure_off(folder: Path, monkeypatch: pytest.Mon
     tables = ["--recent", folder / "recent.csv", "--today", folder / "today.csv"]
     rows = json.loads(run("recommend", folder / "policy", *tables, "--json"))["recommendations"]
     monkeypatch.setattr(screen, "width", width)
-    shown = run("recommend", folder / "policy", *tables)
+    verdict, shown = run("recommend", folder / "policy", *tables, "--full").split("\n", 1)
+    assert "Not yet evaluated" in verdict
     assert max(map(len, shown.splitlines())) <= width
     assert "\u2026" not in shown
     figures = shown.split()
@@ -136,7 +140,7 @@ def test_recommend_writes_dates_and_names_as_in_the_table(folder: Path, tmp_path
 
 def test_day_one_needs_no_recent_rows(folder: Path) -> None:
     rows = json.loads(run("recommend", folder / "policy", "--today", folder / "today.csv", "--json"))
-    assert {row["flag"] for row in rows["recommendations"]} == {"nothing known of the past: the usual demand stands in"}
+    assert {row["flag"] for row in rows["recommendations"]} == {"no recent rows: the usual demand is used"}
 
 
 def test_many_rows_are_cut_on_the_screen(folder: Path, tmp_path: Path) -> None:

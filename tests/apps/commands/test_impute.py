@@ -1,6 +1,5 @@
 """`lostsales impute`: what it prints and writes, and how it ends."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from lostsales.demand import filled_log as filled_module
 from lostsales.demand.survival.imputation import impute
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
-from tests.apps.running import Fails, run, run_json
+from tests.apps.running import run, run_json
 
 COLUMNS = ["expected_demand", "expected_lost", "profit_filled", "profit_filled_se", "identified", "tail"]
 
@@ -89,12 +88,3 @@ def test_a_failed_write_leaves_what_was_there(log_path: Path, tmp_path: Path, mo
         filled_module.write_filled(log, impute(log, replicates=0), out)
     assert out.read_text() == "what was there before"
     assert [path.name for path in tmp_path.iterdir()] == ["filled.parquet"]
-
-
-def test_without_the_survival_library_its_models_say_what_to_install(
-    log_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: Fails
-) -> None:
-    monkeypatch.setitem(sys.modules, "lifelines", None)
-    for estimator in ("cox", "aft"):
-        told = fails("impute", log_path, "--out", tmp_path / "a.parquet", "--estimator", estimator)
-        assert f"the estimator '{estimator}' needs the survival library: pip install 'lostsales[survival]'" in told

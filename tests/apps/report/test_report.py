@@ -132,7 +132,7 @@ def test_names_of_the_shop_are_shown_as_text(tmp_path: Path) -> None:
     assert NASTY not in page
     assert "&lt;script&gt;document.title=" in page
     assert "2026-05-30" in page
-    assert "every sell-out counts as one" in page
+    assert "every sell-out is treated as one" in page
 
 
 def test_what_cannot_be_reported_is_refused_before_any_work(folder: Path, tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_the_verb_writes_the_page_of_a_policy_in_memory(folder: Path, tmp_path: 
     found = lostsales.report(policy, log, tmp_path / "page.html", methods=(), horizon=8)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert found.comparison is None
-    assert "<title>pc-fqi</title>" in page
+    assert "<title>Lost sales, prices and orders</title>" in page
     assert "The penalty U of pc-fqi: on gains over the usual action (ours)." in page
     assert "methods=(), horizon=8, seed=0)" in page
     assert found.evaluation.sentence[1:] in page
@@ -201,14 +201,17 @@ def test_a_report_on_a_log_with_attributes_that_are_text(tmp_path: Path) -> None
     assert all(np.isfinite(trace.expected[trace.hidden]).all() for trace in found.traces)
 
 
-def test_the_report_on_an_assortment_opens_with_the_next_decisions_and_ends_with_theory(tmp_path: Path) -> None:
+def test_the_report_on_an_assortment_opens_with_lost_sales_and_ends_with_theory(tmp_path: Path) -> None:
     assortment(tmp_path)
     given = "report", tmp_path / "newsvendor", tmp_path / "products.parquet", "--out", tmp_path / "page.html", *QUICK
     facts = json.loads(run(*given, "--json"))
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     order = re.findall(r'<section id="(\w+)">', page)
-    assert order[:2] == ["decisions", "products"]
-    assert order[-3:] == ["policy", "diagnostics", "made"]
+    assert order[:3] == ["lost", "decisions", "products"]
+    assert order[-3:] == ["runs", "policy", "made"]  # no regret bound: the policy has no Q-functions
+    folded = page[page.index('<details class="theory">') : page.rindex("</details>")]
+    assert re.findall(r'<section id="(\w+)">', folded) == ["runs", "policy"]
+    assert "margin lost to stock-outs per week" in page[: page.index("gain per week, all products")]
     assert re.findall(r'<a href="#(\w+)">', page) == order
     assert "Decisions of the next period, 2025-03-07" in page
     look = re.search(r"Which to check</h3>.*?</ul>", page, flags=re.DOTALL)
@@ -224,4 +227,4 @@ def test_the_report_on_an_assortment_opens_with_the_next_decisions_and_ends_with
 
 
 def test_a_report_on_episodes_of_one_shop_has_no_decisions_of_products(made: tuple[dict[str, Any], str]) -> None:
-    assert re.findall(r'<section id="(\w+)">', made[1])[0] == "gains"
+    assert re.findall(r'<section id="(\w+)">', made[1])[:2] == ["lost", "gains"]

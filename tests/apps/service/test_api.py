@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import lostsales
+from lostsales.policy.file_format import load
+from lostsales.policy.provenance import PolicyVerdict, with_verdict
 from tests.apps.service.desks import ROW, Running, names, running, shop
 from tests.learn.small import frame_of, small_log
 
@@ -253,6 +255,25 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         desk.service.files = type(desk.service.files).beside(tmp_path, None, None, None)
         assert desk.service.reload_if_changed()
         assert desk.service.desk.morning.stock.tolist() == [9.0]
+
+
+def test_the_verdict_of_the_policy_is_shown_and_answered(tmp_path: Path) -> None:
+    policy = shop(tmp_path)
+    with running(tmp_path, policy) as desk:
+        desk.sign_in("read")
+        assert "This policy has not been evaluated." in desk.client.get("/").text
+        assert desk.get("/v1/policies").json()["versions"][0]["verdict"] is None
+        rows = desk.post("/v1/recommend", {"rows": [ROW]}).json()["rows"]
+        assert [each["verdict"] for each in rows] == ["not evaluated"]
+    verdict = PolicyVerdict(advice="pilot", reason="no proven gain, +3.00 per week", held_out=True)
+    with_verdict(load(policy), verdict).save(policy)
+    with running(tmp_path, policy) as desk:
+        desk.sign_in("read")
+        assert verdict.sentence in desk.client.get("/").text
+        active = next(each for each in desk.get("/v1/policies").json()["versions"] if each["active"])
+        assert active["verdict"] == verdict.model_dump()
+        rows = desk.post("/v1/recommend", {"rows": [ROW]}).json()["rows"]
+        assert [each["verdict"] for each in rows] == ["pilot"]
 
 
 def test_probes_metrics_and_the_description(desk: Running) -> None:

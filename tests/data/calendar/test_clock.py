@@ -14,7 +14,7 @@ from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.policy import SavedPolicy

@@ -15,8 +15,8 @@ from lostsales.evaluation.diagnostics.boundary_penalties import (
     termination_penalty,
 )
 from lostsales.evaluation.task import EvaluationTask
+from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.simple import Uniform
 from lostsales.types import Floats, Ints

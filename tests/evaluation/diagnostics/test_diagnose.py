@@ -15,9 +15,8 @@ from lostsales.evaluation.diagnostics.diagnose import diagnose
 from lostsales.evaluation.diagnostics.regret_bounds import regret_bounds
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.task import EvaluationTask
-from lostsales.learn.cfqi.learn import learn
+from lostsales.learn.cfqi.learn import CFQI, learn
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.fit import fit
 from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.simple import BaseStockRule, Uniform

@@ -30,8 +30,8 @@ def tiny_task() -> EvaluationTask:
     return EvaluationTask.of(Uniform(problem()), without_model(log_of_all_paths()), None, 0)
 
 
-def gram_of_depth(task: EvaluationTask, depth: int) -> Floats:
-    """The Gaussian kernel between all rows of a depth, entry by entry, of standardised coordinates."""
+def points_of_depth(task: EvaluationTask, depth: int, actions: Floats) -> Floats:
+    """The histories of a depth with the given actions of all rows, standardised as those of the log are."""
     runs, at = task.prepared.runs, []
     for place, row in enumerate(task.rows):
         if min(runs.depth[row], runs.max_depth) == depth:
@@ -39,13 +39,20 @@ def gram_of_depth(task: EvaluationTask, depth: int) -> Floats:
     z = histories(task.prepared.log, runs, task.rows[at], depth)
     spread = np.minimum(np.ptp(np.quantile(z, [0.25, 0.75], axis=0), axis=0), z.std(axis=0))
     spread = np.where(spread > 0, spread, z.std(axis=0))
-    z = (z / np.where(spread > 0, spread, np.inf)).tolist()
-    actions = task.logged_actions[at]
-    a = (actions / np.where(actions.std(axis=0) > 0, actions.std(axis=0), np.inf)).tolist()
-    points = [left + right for left, right in zip(z, a, strict=True)]
-    return np.array(
-        [[np.exp(-COEFFICIENT * sum((p - q) ** 2 for p, q in zip(x, y, strict=True))) for y in points] for x in points]
-    )
+    logged = task.logged_actions[at]
+    scale = np.where(logged.std(axis=0) > 0, logged.std(axis=0), np.inf)
+    return np.hstack([z / np.where(spread > 0, spread, np.inf), actions[at] / scale])
+
+
+def gaussian(left: Floats, right: Floats) -> Floats:
+    """The Gaussian kernel, entry by entry."""
+    return np.array([[np.exp(-COEFFICIENT * sum((x - y) ** 2)) for y in right] for x in left])
+
+
+def gram_of_depth(task: EvaluationTask, depth: int) -> Floats:
+    """The Gaussian kernel between all rows of a depth."""
+    points = points_of_depth(task, depth, task.logged_actions)
+    return gaussian(points, points)
 
 
 def dimension_by_search(gram: Floats, noise: float) -> int:
@@ -66,6 +73,25 @@ def test_dimension_and_information_of_a_depth_are_those_of_its_gram_matrix() -> 
     expected = [np.linalg.slogdet(np.eye(len(gram)) + gram / RIDGE)[1] / 2 for gram in grams]
     assert gain == pytest.approx(expected)
     assert [each.rows for each in measured] == [len(gram) for gram in grams]
+
+
+def test_the_coverage_ratio_is_that_of_posterior_variances_written_out() -> None:
+    """At the policy's actions, over that at the logged ones, each row of the log left out in its turn."""
+    task = tiny_task()
+    for depth in range(task.prepared.runs.max_depth + 1):
+        log_points = points_of_depth(task, depth, task.logged_actions)
+        gram = gaussian(log_points, log_points) + RIDGE * np.eye(len(log_points))
+        drawn = []
+        for actions in task.actions:
+            asked = points_of_depth(task, depth, actions)
+            near = gaussian(log_points, asked)
+            drawn.append(np.mean(1 - np.sum(near * np.linalg.solve(gram, near), axis=0)))
+        left_out = []
+        for row in range(len(gram)):
+            others = np.arange(len(gram)) != row
+            near = gram[others, row]
+            left_out.append(1 - near @ np.linalg.solve(gram[np.ix_(others, others)], near))
+        assert measure_depth(task, depth).ratio == pytest.approx(np.mean(drawn) / np.mean(left_out), rel=1e-3)
 
 
 def test_a_sample_of_the_rows_is_measured_on_the_scale_of_all(monkeypatch: pytest.MonkeyPatch) -> None:

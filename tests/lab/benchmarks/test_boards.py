@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 
 from lostsales.apps.cli import app
 from lostsales.lab.benchmarks.board import run_board
-from lostsales.lab.benchmarks.inventorybench import InventoryBench, play_batch
+from lostsales.lab.benchmarks.inventorybench import InventoryBench, InventoryBenchPolicy, play_batch
 from lostsales.lab.benchmarks.inventorybench_data import Batch, read_instances
+from lostsales.lab.benchmarks.inventorybench_supply import Deliveries
 from lostsales.lab.benchmarks.vn2 import Vn2, close_week, official_rule, play_weeks
 from lostsales.lab.benchmarks.vn2_data import WEEK, WeeklySales, read_sales
 from lostsales.types import Floats
@@ -47,6 +48,37 @@ def test_demand_that_never_moves_scores_nearly_one() -> None:
     )
     assert play_batch(batch)[0] > 0.95
     assert play_batch(batch, sales_only=True)[0] > 0.95
+
+
+@pytest.mark.parametrize("lead", ["0", "4", "stochastic"])
+def test_in_the_publishers_interface_it_orders_as_on_our_board(lead: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five instances at once here; one at a time there, by the rules of the publisher's harness."""
+    rng = np.random.default_rng(4)
+    shape = (5, 12)
+    times = {"stochastic": rng.choice([1, 2, 3, -1], shape)}.get(lead, np.full(shape, 0 if lead == "0" else 4))
+    train, demand = rng.poisson(20, (5, 5)).astype(float), rng.poisson(20, shape).astype(float)
+    batch = Batch("real", lead, np.full(5, 4.0), np.ones(5), train, demand, times)
+    ours: list[Floats] = []
+    arrived = Deliveries.arrived
+
+    def noted(deliveries: Deliveries, t: int, order: Floats) -> Floats:
+        ours.append(order)
+        return arrived(deliveries, t, order)
+
+    monkeypatch.setattr(Deliveries, "arrived", noted)
+    play_batch(batch)
+    promised = 2 if lead == "stochastic" else int(lead)
+    for instance in range(5):
+        policy = InventoryBenchPolicy("x", [("day", each) for each in train[instance]], promised, 4.0, 1.0)
+        stock, coming, previous = 0.0, dict[int, float](), (0.0, 0.0, 0.0)
+        for t in range(12):
+            order = max(0, int(policy.get_order(t + 1, "day", stock, sum(coming.values()), *previous, 4.0, 1.0)))
+            assert order == ours[t][instance]
+            if times[instance, t] >= 0:
+                coming[t + times[instance, t]] = coming.get(t + times[instance, t], 0.0) + order
+            came = coming.pop(t, 0.0)
+            stock = max(stock + came - demand[instance, t], 0.0)
+            previous = (demand[instance, t], float(order), came)
 
 
 def test_a_repeated_run_measures_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,5 +137,5 @@ def test_the_command_writes_tables_and_a_picture(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     found = json.loads(result.stdout)
     assert len(found["rows"]) == 14
-    assert [Path(each).suffix for each in found["written"]] == [".csv", ".md", ".png"]
+    assert [Path(each).suffix for each in found["written"]] == [".csv", ".json", ".md", ".png"]
     assert all(Path(each).stat().st_size > 100 for each in found["written"])

@@ -6,11 +6,10 @@ import pytest
 from scipy.stats import norm
 
 from lostsales.data.business_rules import OwnRules
-from lostsales.data.economics import UnitCosts
+from lostsales.data.economics import UnitCosts, critical_fractile
 from lostsales.data.log import SalesLog
 from lostsales.lab.exact.solve import solve_reference
 from lostsales.lab.exact.value_iteration import Criterion
-from lostsales.learn.baselines.threshold_tuning import critical_fractile
 from lostsales.learn.baselines.thresholds import ThresholdPolicy, Thresholds
 from lostsales.learn.fit import fit
 from lostsales.policy.action_grid import ActionGrid

@@ -11,9 +11,8 @@ import lostsales
 from benchmarks.penalty_coverage import ITERATIONS, covered
 from lostsales.data.log import SalesLog
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.learn import learn
+from lostsales.learn.cfqi.learn import PCFQI, Fusion, learn
 from lostsales.learn.cfqi.policy import PENALTY_CALIBRATED, QPolicy
-from lostsales.learn.cfqi.settings import PCFQI, Fusion
 from lostsales.learn.function.depth_regression import build
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.penalty_design import NOMINAL, calibrated_margin

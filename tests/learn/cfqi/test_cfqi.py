@@ -11,10 +11,9 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import SettingError
-from lostsales.learn.cfqi.learn import CfqiResult
+from lostsales.learn.cfqi.learn import CFQI, CfqiResult
 from lostsales.learn.cfqi.learn import learn as learn_from
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.fit import fit, learner_of
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass

@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from lostsales.learn.cfqi.learn import CfqiResult, learn
-from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.cfqi.learn import CFQI, CfqiResult, learn
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.simulation.scenario import Scenario

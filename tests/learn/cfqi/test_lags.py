@@ -7,9 +7,8 @@ import pytest
 
 import lostsales
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.learn.cfqi.lags import lags_of_rows, lags_of_view
-from lostsales.learn.cfqi.learn import learn
-from lostsales.learn.cfqi.settings import CFQI
+from lostsales.learn.cfqi.learn import CFQI, learn
+from lostsales.learn.cfqi.partition import lags_of_rows, lags_of_view
 from lostsales.policy.history import view_of_rows
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lostsales.learn.cfqi.spread import ActionSpread, HistoryRegression
+from lostsales.learn.cfqi.support import ActionSpread, HistoryRegression
 from lostsales.types import Floats
 
 RUNGS = np.arange(16.0)

@@ -10,10 +10,9 @@ import pytest
 import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.learn.cfqi.learn import CFQI, PCFQI
 from lostsales.learn.cfqi.policy import QPolicy
-from lostsales.learn.cfqi.settings import CFQI, PCFQI
-from lostsales.learn.cfqi.spread import ActionSpread, HistoryRegression
-from lostsales.learn.cfqi.support import Support
+from lostsales.learn.cfqi.support import ActionSpread, HistoryRegression, Support
 from lostsales.learn.function.kernels import Kernel
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.policy.base import PolicyBase

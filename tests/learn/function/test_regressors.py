@@ -10,9 +10,8 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.learn.cfqi.learn import CfqiResult
+from lostsales.learn.cfqi.learn import CFQI, CfqiResult
 from lostsales.learn.cfqi.learn import learn as learn_from
-from lostsales.learn.cfqi.settings import CFQI
 from lostsales.learn.fit import learner_of
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.function.regressors import RegressorQ

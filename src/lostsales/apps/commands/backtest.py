@@ -7,7 +7,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
+from lostsales.apps.console import print_notes, print_table, print_verdict, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.back_test import BackTest
@@ -41,9 +41,10 @@ def backtest(
 
 
 def print_back_test(title: str, found: "BackTest") -> None:
-    """Predicted gain and outcome by window, and the verdict last."""
+    """The verdict, then predicted gain and outcome by window."""
     from lostsales.apps.gains import interval_text
 
+    print_verdict("good" if found.verdict == "borne out" else "care", sentence(found.sentence))
     screen.print(Text(title, style="bold"))
     rows = []
     for each in found.windows:
@@ -59,5 +60,3 @@ def print_back_test(title: str, found: "BackTest") -> None:
         if each.reason is not None
     )
     print_notes(["per period; 95 % intervals in brackets; predicted from the rows that the policy was fitted to"])
-    style = "bold" if found.verdict == "borne out" else "bold yellow"
-    screen.print(Text(sentence(found.sentence), style=style))

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from enum import StrEnum
 from importlib.util import find_spec
 from itertools import groupby
@@ -35,6 +36,7 @@ class BoardName(StrEnum):
     VN2 = "vn2"
     FRESHRETAIL = "freshretail"
     ORANGE_JUICE = "orange-juice"
+    CENSORED_NEWSVENDOR = "censored-newsvendor"
 
 
 def benchmark(
@@ -43,23 +45,30 @@ def benchmark(
         Path | None,
         typer.Argument(
             help="Folder or file of its data, which we may not redistribute; without it an error says where to get it. "
-            "zipkin needs none."
+            "zipkin and censored-newsvendor need none."
         ),
     ] = None,
     *,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:CLASS",
+            help="Your policy instead of ours: a class with decide(frame), and fit(frame) if it learns.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the results; an interrupted run is resumed.")],
     as_json: Json = False,
 ) -> None:
     """Run a public benchmark by its published protocol, and compare the results with the published ones.
 
-    Writes a table (CSV and Markdown) and a figure to the folder. If interrupted, the same command resumes.
+    Writes a table (CSV, JSON and Markdown) and a figure to the folder. If interrupted, the same command resumes.
 
     Example: `lostsales benchmark inventorybench InventoryBench/benchmark --out boards`
     """
     from lostsales.lab.benchmarks.board import run_board
     from lostsales.lab.benchmarks.boards import open_board
 
-    board = open_board(name.value, data)
+    board = open_board(name.value, data, policy)
     with progress(f"running {name.value}") as report:
         rows = run_board(board, out, report)
     written = write_board(board, rows, out)
@@ -69,7 +78,7 @@ def benchmark(
 def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> None:
     """The table on a terminal."""
     for name, group in groupby(rows, key=lambda row: row.board):
-        print_table(f"{board.name}: {name}", HEAD, map(_cells, group))
+        print_table(f"{board.name}: {name}", _head(board), map(_cells, group))
         screen.print()
     screen.print(f"source: {board.source}", highlight=False, soft_wrap=True)
     screen.print(f"written: {', '.join(map(str, written))}", highlight=False, soft_wrap=True)
@@ -77,8 +86,12 @@ def print_board(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> 
 
 def to_json(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> dict[str, Any]:
     """Content of the table for JSON."""
+    from importlib.metadata import version
+
     return {
         "benchmark": board.name,
+        "policy": board.entrant.place if board.entrant else "lostsales",
+        "version": version("lostsales"),
         "source": board.source,
         "rows": [row.as_dict() for row in rows],
         "written": [str(path) for path in written],
@@ -86,20 +99,23 @@ def to_json(board: "Board", rows: "list[BoardRow]", written: list[Path]) -> dict
 
 
 def write_board(board: "Board", rows: "list[BoardRow]", folder: Path) -> list[Path]:
-    """The table as CSV and Markdown, and the picture where matplotlib is installed."""
+    """The table as CSV, JSON and Markdown, and the picture where matplotlib is installed."""
     from lostsales.data.output_files import replacing
+    from lostsales.lab.benchmarks.board import stem
 
     sheet = io.StringIO()
     writer = csv.DictWriter(sheet, list(rows[0].as_dict()), lineterminator="\n")
     writer.writeheader()
     writer.writerows(row.as_dict() for row in rows)
-    files = {f"{board.name}.csv": sheet.getvalue(), f"{board.name}.md": "\n".join(_markdown(board, rows))}
+    text = json.dumps(to_json(board, rows, []), indent=1)
+    files = {f"{stem(board)}.csv": sheet.getvalue(), f"{stem(board)}.json": f"{text}\n"}
+    files[f"{stem(board)}.md"] = "\n".join(_markdown(board, rows))
     for name, text in files.items():
         with replacing(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
     written = [folder / name for name in files]
     if find_spec("matplotlib") is not None:
-        written.append(folder / f"{board.name}.png")
+        written.append(folder / f"{stem(board)}.png")
         with replacing(written[-1]) as temporary:
             _picture(board, rows).savefig(temporary, format="png", dpi=DOTS, metadata={"Software": None})
     return written
@@ -108,8 +124,12 @@ def write_board(board: "Board", rows: "list[BoardRow]", folder: Path) -> list[Pa
 def _markdown(board: "Board", rows: "list[BoardRow]") -> list[str]:
     lines = [f"# {board.name}", "", f"Source: {board.source}", ""]
     for name, group in groupby(rows, key=lambda row: row.board):
-        lines += [f"## {name}", "", *markdown_table(HEAD, map(_cells, group))]
+        lines += [f"## {name}", "", *markdown_table(_head(board), map(_cells, group))]
     return lines
+
+
+def _head(board: "Board") -> tuple[str, ...]:
+    return tuple(board.entrant.place if each == "ours" and board.entrant else each for each in HEAD)
 
 
 def _cells(row: "BoardRow") -> tuple[str, ...]:
@@ -136,7 +156,7 @@ def _picture(board: "Board", rows: "list[BoardRow]") -> "Figure":
     marks = {by: MARKS[at % len(MARKS)] for at, by in enumerate(named)}
     shown: dict[str, Artist] = {}
     for axis, ((name, measured), group) in zip(axes, panels, strict=True):
-        _panel(axis, group, marks)
+        _panel(axis, group, marks, board.entrant.place if board.entrant else "lostsales")
         axis.set_title(f"{board.name}: {name}", loc="left", fontsize=10)
         axis.set_xlabel(measured, fontsize=8)
         handles, labels = axis.get_legend_handles_labels()
@@ -145,7 +165,7 @@ def _picture(board: "Board", rows: "list[BoardRow]") -> "Figure":
     return figure
 
 
-def _panel(axis: "Axes", rows: "list[BoardRow]", marks: dict[str, str]) -> None:
+def _panel(axis: "Axes", rows: "list[BoardRow]", marks: dict[str, str], by_whom: str) -> None:
     """A line for each case; its references may be in several rows."""
     from lostsales.data.confidence import margin
 
@@ -158,7 +178,9 @@ def _panel(axis: "Axes", rows: "list[BoardRow]", marks: dict[str, str]) -> None:
             axis.plot(list(known.values()), at, mark, color=REFERENCE, markerfacecolor="none", label=by)
     errors = [margin(row.std_error or 0.0) for row in ours.values()]
     means = [row.ours for row in ours.values()]
-    axis.errorbar(means, list(places.values()), xerr=errors, fmt="o", color=OURS, label="lostsales, 95 %", markersize=4)
+    axis.errorbar(
+        means, list(places.values()), xerr=errors, fmt="o", color=OURS, label=f"{by_whom}, 95 %", markersize=4
+    )
     axis.set_yticks(list(places.values()), list(places), fontsize=8)
     axis.set_ylim(len(places) - 0.5, -0.5)
     axis.grid(axis="x", alpha=0.3)

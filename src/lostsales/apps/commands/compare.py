@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, print_left_out, reads_log
-from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
+from lostsales.apps.console import print_notes, print_table, print_verdict, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.compare import Comparison
@@ -47,6 +47,7 @@ def compare(
     from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit, learner_of
     from lostsales.policy.chosen_products import ChosenProducts
+    from lostsales.policy.provenance import with_verdict
 
     if out is not None:
         check_output(out, log.files)
@@ -77,17 +78,28 @@ def compare(
             policy = with_replayed_value(fit(sales, found.choice, seed=seed), sales, seed)
             if found.chosen is not None and found.chosen.choice.kept:
                 policy = ChosenProducts(policy, np.array(found.chosen.choice.products, dtype=object))
-            policy.save(saved)
+            with_verdict(policy, found.policy_verdict).save(saved)
     show(
         as_json,
         lambda: found.to_json() | {"left_out_by_method": left, "policy": None if saved is None else str(saved)},
-        lambda: print_comparison(f"Methods on {log}", found, saved),
+        lambda: print_comparison(f"Methods on {log}", found, out),
     )
 
 
-def print_comparison(title: str, found: "Comparison", saved: Path | None) -> None:
-    """Gains by method, reasons of those without one, notes, the recommendation, and the file of its policy."""
-    from lostsales.apps.gains import print_assortment, print_doubts
+def print_comparison(title: str, found: "Comparison", out: Path | None) -> None:
+    """The recommendation, its file or why there is none, gains by method and product, and notes."""
+    from lostsales.apps.gains import LEVELS, print_assortment, print_doubts
+
+    print_verdict(LEVELS[found.verdict], sentence(found.sentence))
+    if out is not None and found.choice is None:
+        why = "no method is to be deployed at once"
+        fit = "" if found.to_try is None else f"; for the pilot: lostsales fit LOG --method {found.to_try} --out {out}"
+        screen.print(f"Nothing was saved in {out}, as {why}{fit}", soft_wrap=True, highlight=False)
+    elif out is not None:
+        kept = found.chosen is not None and found.chosen.choice.kept
+        flags = "; recommend flags the products for which it should not decide" if kept else ""
+        screen.print(f"{found.choice}, fitted to the whole log, is saved in {out}{flags}", soft_wrap=True)
+    screen.print()
 
     screen.print(Text(title, style="bold"))
     by_product = any(each.assortment is not None for each in found.candidates)
@@ -103,11 +115,6 @@ def print_comparison(title: str, found: "Comparison", saved: Path | None) -> Non
     if found.chosen is not None:
         screen.print()
         print_assortment(found.chosen)
-    screen.print(Text(sentence(found.sentence), style="bold"))
-    if saved is not None:
-        screen.print(f"{found.choice}, fitted to the whole log, is saved in {saved}", soft_wrap=True)
-        if found.chosen is not None and found.chosen.choice.kept:
-            screen.print("recommend flags the products for which it should not decide")
 
 
 def _print_by_method(found: "Comparison") -> None:

@@ -1,7 +1,7 @@
 """`lostsales demand`."""
 
 from collections.abc import Sequence
-from math import isnan
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import plain_table, print_facts, progress, screen, show
+from lostsales.apps.console import plain_table, print_facts, print_verdict, progress, screen, show
 from lostsales.apps.tables import records
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def shop_json(model: "ShopDemand", loss: "StockoutLoss") -> dict[str, Any]:
 def print_shop(name: str, model: "ShopDemand", loss: "StockoutLoss") -> None:
     """What drives demand, elasticities, what was lost, tests of fit, and what the data cannot determine."""
     products, hidden = model.log.products, int((~model.observed.is_observed).sum())
-    screen.print(Text(loss.sentence, style="bold"))
+    print_verdict("care" if model.warnings or loss.rows else "good", loss.sentence)
     screen.print()
     past = ", ".join(f"{each:+.2f}" for each in model.own_past.lags)
     facts = [
@@ -242,6 +242,8 @@ def print_demand(
     ]
     if len(law.scale) > 1:
         facts.append(("series", _series(law)))
+    warnings = model.warnings
+    print_verdict("care" if warnings else "good", _verdict(found, len(warnings)))
     print_facts(name, facts)
     screen.print()
     _families(model)
@@ -249,10 +251,19 @@ def print_demand(
     _prices(found)
     _price_slopes(model, slopes)
     _calibration(model)
-    for warning in model.warnings:
+    for warning in warnings:
         screen.print(Text(f"Warning: {warning}", style="bold yellow"))
-    if not model.warnings:
+    if not warnings:
         screen.print("No test rejects this model.", style="bold")
+
+
+def _verdict(found: "PriceResponse", warnings: int) -> str:
+    """The effect of the price in words, and whether a test rejects the model."""
+    doubt = f"{warnings} warning{'s' if warnings > 1 else ''} below" if warnings else "no test rejects the model"
+    if not isfinite(found.elasticity):
+        return f"The effect of the price is not known: it never varied; {doubt}."
+    change, error = 1.1**found.elasticity - 1, 0.1 * found.elasticity_error
+    return f"Where the price is 10 % higher, demand is {change:+.0%} (standard error {error:.0%}); {doubt}."
 
 
 def _series(law: "DemandLaw") -> str:

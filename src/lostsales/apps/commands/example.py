@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lostsales.apps.commands.options import Json
-from lostsales.apps.console import print_json, screen
+from lostsales.apps.console import print_json, print_verdict, screen
 
 
 def example(
@@ -29,5 +29,5 @@ def example(
     if as_json:
         print_json({"files": [str(path) for path in files]})
         return
-    screen.print(f"Wrote {', '.join(map(str, files))}.", highlight=False, soft_wrap=True)
+    print_verdict("good", f"Wrote {', '.join(map(str, files))}.")
     screen.print(f"Next: lostsales audit {out}", highlight=False, soft_wrap=True)

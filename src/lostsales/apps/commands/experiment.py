@@ -38,7 +38,7 @@ REFERENCE_NAMES = {
 
 
 def experiment(
-    scenario: Annotated[str, typer.Argument(help="A preset by name (released, paper, steady), or a TOML file.")],
+    scenario: Annotated[str, typer.Argument(help="A preset by name (released, appendix, steady), or a TOML file.")],
     out: Annotated[Path, typer.Option(help="Folder of the experiment; an interrupted one is resumed.")],
     levels: Annotated[
         str | None,

@@ -77,6 +77,7 @@ def fit(
     """
     import warnings
 
+    from lostsales.apps.gains import policy_verdict_json, print_policy_verdict
     from lostsales.data.describe import GridFacts
     from lostsales.data.output_files import check_output
     from lostsales.evaluation.replayed_value import with_replayed_value
@@ -107,7 +108,12 @@ def fit(
         "left_out": left,
         "unused_columns": sales.notes.unused_columns,
     }
-    show(as_json, lambda: facts | details, lambda: print_fit(f"{method} on {log}", facts, candidates))
+
+    def text() -> None:
+        print_policy_verdict(policy, f"{method} is learned and saved in {out}. ")
+        print_fit(f"{method} on {log}", facts, candidates)
+
+    show(as_json, lambda: policy_verdict_json(policy) | facts | details, text)
 
 
 def print_fit(title: str, facts: dict[str, Any], candidates: "GridFacts | None") -> None:

@@ -10,7 +10,7 @@ import typer
 from lostsales.apps.commands import options
 from lostsales.apps.commands.methods import chosen_learner
 from lostsales.apps.commands.recommend import print_recommendation
-from lostsales.apps.console import print_facts, print_table, progress, screen, show
+from lostsales.apps.console import print_facts, print_table, print_verdict, progress, screen, show
 from lostsales.apps.tables import json_rows, write_result
 from lostsales.errors import LostSalesError
 
@@ -136,6 +136,11 @@ def fleet_activate(
 
 def print_status(found: "FleetStatus") -> None:
     """Print how far a fleet is, and what could not be fitted."""
+    print_verdict(
+        "care" if found.failures or found.current is None else "good",
+        f"{found.products_learned:,} of {found.products:,} products have a policy; "
+        f"current version: {found.current or 'none yet'}.",
+    )
     facts = [
         ("products", f"{found.products_finished:,} of {found.products:,} finished, {found.products_learned:,} fitted"),
         ("shards", f"{found.shards_finished:,} of {found.shards:,} finished"),
@@ -171,6 +176,7 @@ def fleet_recommend(
     out: Annotated[Path | None, typer.Option(help="Write the recommendations (.parquet, .csv or .xlsx).")] = None,
     version: options.VersionName = None,
     workers: options.Processes = 2,
+    full: options.Full = False,
     as_json: options.Json = False,
 ) -> None:
     """Recommend today's price and order of all products in one call.
@@ -191,7 +197,7 @@ def fleet_recommend(
     show(
         as_json,
         lambda: {"recommendations": json_rows(found)},
-        lambda: print_recommendation(f"Today by {store}", found, out),
+        lambda: print_recommendation(f"Today by {store}", found, out, full=full),
     )
 
 

@@ -7,7 +7,7 @@ import typer
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_facts, progress, screen, show
+from lostsales.apps.console import print_facts, print_verdict, progress, screen, show
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
@@ -76,9 +76,17 @@ def forecast(
 
 def print_forecast(name: str, found: "Forecast", written: Path) -> None:
     """Print the data behind a forecast, and its first rows."""
+    import numpy as np
+
     from lostsales.apps.figures_shown import rounded
 
     how = found.how
+    ahead = len(np.unique(found.period))
+    total = f"{found.mean.sum():,.0f} units" if found.mean.sum() >= 100 else f"{found.mean.sum():.1f} units"
+    coming = f"{ahead:,} coming periods" if ahead > 1 else "the coming period"
+    print_verdict(
+        "care" if how.warnings else "good", f"Expected demand of {how.series:,} products in {coming}: about {total}."
+    )
     cycles = " and ".join(f"{length} periods" for length in how.season)
     own = "of each series, shrunk towards a common one" if how.own_season else "common to all series"
     earlier = (

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_facts, progress, screen, show
+from lostsales.apps.console import print_facts, print_verdict, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.demand.survival.imputation import Imputation
@@ -80,7 +79,8 @@ def print_imputation(name: str, filled: "Imputation", facts: dict[str, Any], out
     """Print the cost of stock-outs, censored and identified demand, and the file of the filled log."""
     from lostsales.demand.imputing import MODEL
 
-    screen.print(Text(facts["stockout_loss"]["sentence"], style="bold"))
+    loss = facts["stockout_loss"]
+    print_verdict("good" if loss["rows"] == 0 else "care", loss["sentence"])
     screen.print()
     by = f"standard errors by bootstrap over {filled.resampled}"
     rest = f"the others by a trend and the tail rule {filled.tail} up to {filled.demand_max:g}"

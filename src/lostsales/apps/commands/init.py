@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands.options import Json, Log, Query
 from lostsales.apps.commands.reading import rows_source
-from lostsales.apps.console import print_facts, print_json, print_notes, progress, screen
+from lostsales.apps.console import print_facts, print_json, print_notes, print_verdict, progress, screen
 
 if TYPE_CHECKING:
     from lostsales.data.proposal.propose import Proposal
@@ -53,11 +53,16 @@ def print_proposal(table: object, target: Path, proposal: "Proposal") -> None:
         facts.append(("features", ", ".join(feature.name for feature in problem.features)))
     if problem.attributes:
         facts.append(("attributes", ", ".join(problem.attributes)))
+    if proposal.left_out:
+        facts.append(("not used", "; ".join(f"{name} ({why})" for name, why in proposal.left_out.items())))
     facts += [(f"format {key}", str(value)) for key, value in problem.format.model_dump(exclude_defaults=True).items()]
-    print_facts(f"{target} was written: a proposal from {proposal.rows_seen:,} of {proposal.rows:,} rows", facts)
+    state = "the table can be read with it" if proposal.is_readable else "the table cannot be read with it yet"
+    left = f"; left to do: {len(proposal.left)}" if proposal.left else ""
+    print_verdict("care" if left or not proposal.is_readable else "good", f"{target} was written: {state}{left}.")
+    print_facts(f"A proposal from {proposal.rows_seen:,} of {proposal.rows:,} rows", facts)
     if proposal.left:
         screen.print(Text("Left to do:", style="bold"))
         print_notes(proposal.left, soft_wrap=True)
-    state = "The table can be read with it." if proposal.is_readable else "The table cannot be read with it yet."
-    screen.print(Text(f"{state} Every line has a comment; all keys: {PAGE}"), soft_wrap=True)
-    screen.print(Text(f"Next: edit {target}, then lostsales inspect {table}"), soft_wrap=True)
+    screen.print(Text(f"Every line of {target} has a comment; all keys: {PAGE}"), soft_wrap=True)
+    step = f"edit {target}, then lostsales inspect {table}" if left else f"lostsales audit {table}"
+    screen.print(Text(f"Next: {step}"), soft_wrap=True)

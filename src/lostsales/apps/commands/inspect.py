@@ -2,7 +2,7 @@
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_facts, show
+from lostsales.apps.console import print_facts, print_verdict, show
 
 
 @reads_log
@@ -17,4 +17,9 @@ def inspect(
     from lostsales.data.describe import describe
 
     facts = describe(log.read("inspect", sales_only=True))
-    show(as_json, facts.as_json, lambda: print_facts(str(log), facts.as_lines()))
+
+    def text() -> None:
+        print_verdict("care" if facts.warnings else "good", facts.verdict)
+        print_facts(str(log), facts.as_lines())
+
+    show(as_json, facts.as_json, text)

@@ -1,6 +1,5 @@
 """`lostsales mcp`."""
 
-import asyncio
 import os
 import time
 from datetime import UTC, datetime
@@ -36,6 +35,8 @@ def mcp(
 
     Example: `lostsales mcp demo/policy`
     """
+    import asyncio
+
     from lostsales.errors import SettingError
 
     try:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_notes, print_table, progress, screen, sentence, show
+from lostsales.apps.console import print_notes, print_table, print_verdict, progress, screen, sentence, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.pilot.monitor import Monitoring
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # What a scheduler reads with --exit-code; 2 is an error.
 EXIT_CODES = {"go on": 0, "success": 10, "harm": 11, "undecided": 12}
 DRIFT_CODE = 13
+LEVELS = {"success": "good", "harm": "stop"}
 MOST_LINES = 10
 
 
@@ -63,11 +64,12 @@ def monitor(
 
 
 def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None:
-    """Both arms, the gain, alarms, what is missing, and the verdict last."""
+    """The verdict, then both arms, the gain, alarms and what is missing."""
     from lostsales.apps.gains import bounds_text
     from lostsales.evaluation.assortment import amount
     from lostsales.evaluation.pilot.monitor import changes
 
+    print_verdict(LEVELS.get(found.verdict, "care"), sentence(found.sentence))
     rows = []
     for name, arm in (("new policy", found.new), ("as before", found.before)):
         profit, cash = (amount(each, signed=False) if arm.rows else "-" for each in (arm.profit, arm.cash))
@@ -92,4 +94,3 @@ def print_monitoring(title: str, found: "Monitoring", page: Path | None) -> None
     print_notes((*lines, *found.notes), soft_wrap=True)
     if page is not None:
         screen.print(f"the page is in {page}", soft_wrap=True)
-    screen.print(Text(sentence(found.sentence), style="bold"), soft_wrap=True)

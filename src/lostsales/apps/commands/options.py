@@ -59,6 +59,7 @@ Memory = Annotated[
 ]
 Workers = Annotated[int | None, typer.Option(min=1, help="Threads; by default one per core, at most four.")]
 Rows = Annotated[int | None, typer.Option(min=1, help="Maximum number of rows of a large log to evaluate on.")]
+Full = Annotated[bool, typer.Option("--full", help="Show every figure, and the reasons for price and order.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A fast first estimate: fewer rows, folds and draws.")]
 Estimators = Annotated[
     list[str] | None, typer.Option("--estimator", help="Estimator (model, fqe or dr), repeatable; by default all.")

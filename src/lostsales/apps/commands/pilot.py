@@ -8,7 +8,7 @@ from rich.text import Text
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_facts, print_notes, print_table, progress, screen, show
+from lostsales.apps.console import print_facts, print_notes, print_table, print_verdict, progress, screen, show
 
 if TYPE_CHECKING:
     from lostsales.evaluation.pilot.plan import Pilot
@@ -88,6 +88,9 @@ def print_pilot(title: str, pilot: "Pilot", path: Path, schedule: Path) -> None:
     """Print the assignment, the periods that gains take to detect, and the next steps."""
     from lostsales.evaluation.assortment import amount
 
+    last = pilot.clock.name(pilot.periods - 1)
+    follow = f"From {pilot.clock.name(0)} to {last}: follow the schedule, then `lostsales monitor {path} LOG`."
+    print_verdict("care" if pilot.findable is None else "good", follow)
     print_facts(title, _facts(pilot))
     rows = []
     for each in pilot.needed:
@@ -99,11 +102,6 @@ def print_pilot(title: str, pilot: "Pilot", path: Path, schedule: Path) -> None:
     screen.print(_who(pilot))
     print_notes(pilot.notes)
     screen.print(Text(f"The pilot is in {path}, its schedule in {schedule}"), soft_wrap=True)
-    last = pilot.clock.name(pilot.periods - 1)
-    line = (
-        f"From {pilot.clock.name(0)} to {last}: follow the schedule, and monitor with `lostsales monitor {path} LOG`."
-    )
-    screen.print(Text(line, style="bold"), soft_wrap=True)
 
 
 def _facts(pilot: "Pilot") -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lostsales.apps.commands.options import Json, PolicyFile
+from lostsales.apps.commands.options import Full, Json, PolicyFile
 from lostsales.apps.commands.reading import rows_source
 from lostsales.apps.console import screen, show
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TEXTS = ("price_reason", "order_reason", "expected_arrivals", "flag")
 MOST_ROWS = 50
+BRIEF = "expected_demand", "stockout_chance", "periods_of_cover"
 
 
 def recommend(
@@ -47,12 +48,14 @@ def recommend(
     run: Annotated[
         str | None, typer.Option(help="Name of the run in that table; by default derived from the decisions.")
     ] = None,
+    full: Full = False,
     as_json: Json = False,
 ) -> None:
     """Recommend today's price and order of every series.
 
     Example: `lostsales recommend policy --log recent.csv --out orders.xlsx`
     """
+    from lostsales.apps.gains import policy_verdict_json, print_policy_verdict
     from lostsales.data.databases.address import DatabaseAddress, is_address
     from lostsales.data.reading.table import files_of
     from lostsales.data.writing import check_table
@@ -69,16 +72,25 @@ def recommend(
     if file is not None:
         read = [path for rows in (open_rows, closed_rows) if rows is not None for path in files_of(rows)]
         check_table(file, (policy, *read))
-    found = recommendation(load(policy), closed_rows, open_rows)
+    decides = load(policy)
+    found = recommendation(decides, closed_rows, open_rows)
     if file is not None:
         write_result(found, file)
     added = None if database is None else _stored(found, policy, database, table, run)
+
+    def text() -> None:
+        print_policy_verdict(decides)
+        written = file if database is None else f"{table} of {database}"
+        print_recommendation(f"Today by {policy}", found, written, full=full)
+
     show(
         as_json,
-        lambda: {"recommendations": json_rows(found)} | ({} if added is None else {"rows_added": added}),
-        lambda: print_recommendation(
-            f"Today by {policy}", found, file if database is None else f"{table} of {database}"
+        lambda: (
+            policy_verdict_json(decides)
+            | {"recommendations": json_rows(found)}
+            | ({} if added is None else {"rows_added": added})
         ),
+        text,
     )
 
 
@@ -89,8 +101,10 @@ def _stored(found: "Recommendation", policy: Path, database: "DatabaseAddress", 
     return write_decisions(database, found.table, tuple(found.keys), run or run_name(policy, found.table), table)
 
 
-def print_recommendation(title: str, found: "Recommendation", written: Path | str | None) -> None:
-    """The first rows as tables that fit the screen."""
+def print_recommendation(
+    title: str, found: "Recommendation", written: Path | str | None, *, full: bool = False
+) -> None:
+    """The first rows as tables that fit the screen: what to do and what to look at; `full` adds the rest."""
     import numpy as np
 
     from lostsales.apps.figures_shown import exact, percentages, rounded, tenths
@@ -118,16 +132,25 @@ def print_recommendation(title: str, found: "Recommendation", written: Path | st
     figures |= {
         _said(name): text(columns[name])
         for name, text in shown.items()
-        if name in free and not np.isnan(columns[name]).all() and (name != "depth" or columns[name].any())
+        if name in free
+        and not np.isnan(columns[name]).all()
+        and (name != "depth" or columns[name].any())
+        and (full or name in BRIEF)
     }
     print_wide(
         title,
         keys=key_texts(found, MOST_ROWS),
         figures=figures,
-        texts={_said(name): columns[name].tolist() for name in TEXTS if name in free},
+        texts={
+            _said(name): columns[name].tolist()
+            for name in TEXTS
+            if name in free and (full or (name == "flag" and any(columns[name])))
+        },
     )
     if (more := len(found.columns[names.price]) - MOST_ROWS) > 0:
         screen.print(f"... and {more:,} more series")
+    if not full:
+        screen.print("--full adds the other figures, and the reasons for each price and order.", style="dim")
     if written is not None:
         screen.print(f"written to {written}", soft_wrap=True, highlight=False)
 

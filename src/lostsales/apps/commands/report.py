@@ -1,5 +1,6 @@
 """`lostsales report`."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.reading import LogInput, reads_log
-from lostsales.apps.console import print_facts, print_json, progress, screen, sentence
+from lostsales.apps.console import print_facts, print_json, print_verdict, progress, screen, sentence
 
 if TYPE_CHECKING:
     from lostsales.apps.report.page import ReportOrigin
@@ -33,6 +34,7 @@ def report(
 
     Example: `lostsales report policy log.parquet --out report.html`
     """
+    from lostsales.apps.gains import LEVELS
     from lostsales.apps.report.report import check_page, method_of
     from lostsales.apps.report.report import report as write_report
     from lostsales.evaluation.compare import check_methods
@@ -41,13 +43,12 @@ def report(
     if options.names(methods):
         check_methods(options.names(methods))
     check_page(out, (policy, *log.files))
-    decides = load(policy)
-    method = method_of(decides)
+    method = method_of(load(policy))
     sales = log.read_decisions("report", (policy, out))
-    origin = _origin(decides, policy, log, out, methods, horizon, seed, sales.notes.dropped_file)
+    origin = partial(_origin, policy, log, out, methods, horizon, seed, sales.notes.dropped_file)
     with progress("evaluating and drawing") as tick:
         found = write_report(
-            decides,
+            policy,
             sales,
             out,
             methods=options.names(methods),
@@ -66,16 +67,16 @@ def report(
         facts |= {"evaluation": evaluation.to_json()} | ({"comparison": compared.to_json()} if compared else {})
         print_json(facts)
         return
+    verdict = evaluation.policy_verdict(held_out=found.held_out is not None)
+    print_verdict(LEVELS[verdict.advice], verdict.sentence)
     screen.print(found.audit.stockout_loss.sentence, highlight=False, soft_wrap=True)
     print_facts(f"{policy} on {log}", [("report", f"{out} ({size / 1e6:.1f} MB; open it in a browser)")])
     if (beside := found.comparison_sentence) is not None:
         screen.print(sentence(beside), highlight=False, soft_wrap=True)
     screen.print(sentence(found.basis_sentence), highlight=False, soft_wrap=True)
-    screen.print(f"{method}: {evaluation.sentence}.", style="bold", highlight=False, soft_wrap=True)
 
 
 def _origin(
-    decides: "SavedPolicy",
     policy: Path,
     log: LogInput,
     out: Path,
@@ -83,6 +84,7 @@ def _origin(
     horizon: int | None,
     seed: int,
     dropped: str,
+    decides: "SavedPolicy",
 ) -> "ReportOrigin":
     """The command as it was given, and its files."""
     import shlex

@@ -37,6 +37,7 @@ def serve(
 
     Example: `lostsales serve demo/policy`
     """
+    from lostsales.apps.gains import print_policy_verdict
     from lostsales.errors import SettingError
 
     try:
@@ -65,6 +66,8 @@ def serve(
         if as_json:
             print_json({"address": address} | facts)
             return
+        if not desk.is_fleet:
+            print_policy_verdict(desk.policy)
         screen.print(f"{found}: open {address} in a browser", markup=False, highlight=False, soft_wrap=True)
         if settings.keys is None:
             screen.print(

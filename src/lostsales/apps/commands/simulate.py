@@ -1,18 +1,26 @@
 """`lostsales simulate`."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lostsales.apps.commands.options import MOST_EPISODES, MOST_SEED, Json, ScenarioName, ScenarioSettings, named_files
-from lostsales.apps.console import print_facts, progress, show
+from lostsales.apps.console import print_facts, print_verdict, progress, show
 from lostsales.errors import LostSalesError
 
 if TYPE_CHECKING:
     from lostsales.simulation.simulator import SimulationSummary
 
 MOST_DEPTHS = 6
+
+
+class LogFormat(StrEnum):
+    """What a log is written as."""
+
+    TABLE = "table"
+    MINARI = "minari"
 
 
 def simulate(
@@ -31,6 +39,9 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(help="Write the log (.parquet or .csv), with its problem file next to it.")
     ] = None,
+    file_format: Annotated[
+        LogFormat, typer.Option("--format", help="`minari` writes the log as a dataset of Minari, to a folder.")
+    ] = LogFormat.TABLE,
     truth: Annotated[Path | None, typer.Option(help="Write the true demand and profit of every row.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -40,13 +51,18 @@ def simulate(
     """
     from dataclasses import asdict
 
+    from lostsales.data.minari_files import check_dataset, write_minari
     from lostsales.data.writing import check_log, check_table, write_log_with, write_tables
     from lostsales.lab.experiments.behaviours import behaviour_policy
     from lostsales.simulation.scenario import Scenario
     from lostsales.simulation.simulator import evaluate_policy, simulate, summarise
 
     inputs = named_files(scenario, policy)
-    if out is not None:
+    if file_format is LogFormat.MINARI:
+        if out is None:
+            raise LostSalesError("--format minari needs --out FOLDER")
+        check_dataset(out)
+    elif out is not None:
         check_log(out, inputs)
     if truth is not None:
         check_table(truth, inputs)
@@ -61,8 +77,10 @@ def simulate(
             log, hidden = simulate(shop, decides, episodes, seed, report)
             summary = summarise(log, hidden)
             hidden_table = {} if truth is None else {truth: hidden.columns(log)}
-            if out is None:
+            if out is None or file_format is LogFormat.MINARI:
                 write_tables(hidden_table)
+                if out is not None:
+                    write_minari(log, out)
             else:
                 write_log_with(log, out, hidden_table)
     show(
@@ -85,6 +103,11 @@ def print_simulation(
         ("depth of stock-out runs", ", ".join(shown)),
         ("episodes x periods", f"{summary.episodes:,} x {horizon:,} = {summary.periods:,}"),
     ]
-    facts += [("log", f"{out}, problem {out.with_suffix('.toml')}")] if out else []
+    if out:
+        problem = out / "problem.toml" if out.is_dir() else out.with_suffix(".toml")
+        facts.append(("log", f"{out}, problem {problem}"))
     facts += [("true demand", str(truth))] if truth else []
+    print_verdict(
+        "good", f"Mean profit per period: {summary.mean_profit:.2f} (standard error {summary.std_error:.2f})."
+    )
     print_facts(title, facts)

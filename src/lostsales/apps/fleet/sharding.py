@@ -70,7 +70,7 @@ def partition(
         for shard in range(sharding.shards):
             (written,) = (work / "rows" / f"shard={shard}").iterdir()
             path = rows_file(folder, shard)
-            written.rename(path)
+            written.replace(path)
             _check_once(connection, problem, path, paths, name)
             with path.open("rb") as file:
                 checksums.append(file_digest(file, "sha256").hexdigest())

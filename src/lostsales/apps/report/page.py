@@ -19,7 +19,7 @@ from lostsales.apps.report.figures import (
     draw_trace,
 )
 from lostsales.apps.report.html import write_page
-from lostsales.evaluation.assortment import amount
+from lostsales.evaluation.assortment import Gain, amount
 from lostsales.evaluation.diagnostics.diagnostic import Diagnostic
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.report.contents import ReportContents
@@ -27,21 +27,22 @@ from lostsales.evaluation.report.next_decisions import NextDecisions
 from lostsales.evaluation.report.policy_map import PolicyMap
 from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
 from lostsales.evaluation.results import Evaluation
+from lostsales.policy.provenance import ADVISED
 from lostsales.types import Floats, Ints
 
 WIDE, HALF, NARROW = 930.0, 410.0, 350.0  # pixels of the figures
 MOST_BARS = 9
 SECTIONS = (  # what a manager needs first, theory last
+    ("lost", "Lost sales"),
     ("decisions", "Next decisions"),
     ("products", "Gains by product"),
     ("gains", "Gains"),
     ("back-test", "Back-test"),
     ("change", "Changes"),
     ("price", "Price response"),
-    ("data", "Data"),
-    ("runs", "Stock-outs"),
+    ("runs", "Runs of stock-outs"),
     ("policy", "Policy map"),
-    ("diagnostics", "Trust"),
+    ("diagnostics", "Regret bound"),
     ("made", "How it was made"),
 )
 MOST_DECISIONS = 50  # products whose decision is shown
@@ -60,7 +61,8 @@ class ReportOrigin:
 
 def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> None:
     """Write the page of a report."""
-    decided = _decided(found.decisions)
+    decided, assortment = _decided(found.decisions), found.evaluation.assortment
+    money = found.currency or "money"
     write_page(
         "report.html",
         {"money": _money, "sentence": _sentence},
@@ -70,10 +72,10 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         decisions=found.decisions,
         decided=decided,
         opens=sorted({each["period"] for each in decided}),
-        assortment=found.evaluation.assortment,
-        product_rows=None
-        if found.evaluation.assortment is None
-        else shown_products(found.evaluation.assortment.products),
+        assortment=assortment,
+        in_money=f" ({found.currency})" if found.currency else "",
+        product_rows=None if assortment is None else shown_products(assortment.products),
+        totals=_totals(found, made.method),
         most_looked_at=MOST_LOOKED_AT,
         best_rows=BEST_ROWS,
         shows_demand=any(each["demand"] for each in decided),
@@ -105,7 +107,7 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         panels_by_market=[_panels(each, found) for each in found.maps.maps],
         shifts=[
             (shift, draw_shift(shift, unit, HALF))
-            for shift, unit in ((found.action_changes.price, "money a unit"), (found.action_changes.order, "units"))
+            for shift, unit in ((found.action_changes.price, f"{money} a unit"), (found.action_changes.order, "units"))
         ],
         gains=_gains(found, made.method),
     )
@@ -123,11 +125,14 @@ def _sentence(text: str) -> str:
 
 def _verdict(found: ReportContents) -> dict[str, str]:
     best, earned = found.evaluation.best, found.evaluation.earned.profit
-    title = _sentence(found.evaluation.sentence)
+    shown = {
+        "title": _sentence(found.evaluation.sentence),
+        "advice": ADVISED[found.evaluation.policy_verdict(held_out=found.held_out is not None).advice],
+    }
     if found.evaluation.withheld:
-        return {"kind": "loss", "title": title, "text": "The figures below depend on it: do not act on them."}
+        return shown | {"kind": "loss", "text": "The figures below depend on it: do not act on them."}
     if best is None or best.gain is None or best.profit is None:
-        return {"kind": "", "title": title, "text": f"The log earned {earned.value:,.2f} per period."}
+        return shown | {"kind": "", "text": f"The log earned {earned.value:,.2f} per period."}
     kind = _kind(best.gain, found.evaluation)
     by = ESTIMATORS.get(best.estimator, best.estimator)
     text = f"It would earn {best.profit.value:,.2f} per period, the log earned {earned.value:,.2f}; estimated by {by}."
@@ -135,8 +140,11 @@ def _verdict(found: ReportContents) -> dict[str, str]:
         total, over = assortment.total.usual
         kind = _kind(total, found.evaluation)
         was, choice = assortment.earned.usual[0].value, assortment.choice.sentence
-        text = f"{_sentence(choice)} All products earned {amount(was, signed=False)} {over}. Estimated by {by}."
-    return {"kind": kind, "title": title, "text": text}
+        if assortment.choice.products and not assortment.choice.kept:  # then the title has its figures
+            choice = f"use it for all {assortment.products_in_log:,} products"
+        money = f" {assortment.currency}" if assortment.currency else ""
+        text = f"{_sentence(choice)} All products earned {amount(was, signed=False)}{money} {over}. Estimated by {by}."
+    return shown | {"kind": kind, "text": text}
 
 
 def _kind(gain: Interval, evaluation: Evaluation) -> str:
@@ -155,18 +163,21 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
         return [(name, _money(each.value, signed), f"{_money(each.low, signed)} to {_money(each.high, signed)}")]
 
     cards = [("stock-outs", f"{found.facts.stockout_share:.1%}", f"of {found.facts.rows:,} rows")]
+    money = f" ({found.currency})" if found.currency else ""
+    loss = found.audit.stockout_loss
+    lost = [] if (tile := loss.tile) is None else [(f"{tile[0]}{money if loss.margin is not None else ''}", *tile[1:])]
     if (assortment := found.evaluation.assortment) is not None:
-        money = f" ({assortment.currency})" if assortment.currency else ""
         total, (earned_over, over) = assortment.total, assortment.earned.usual
         gains = {"per period": total.period} if total.week is None else {"per week": total.week, "per year": total.year}
         proven, number_of = sum(each.proven for each in assortment.products), len(assortment.products)
         return [
+            *lost,
             *(each for name, gain in gains.items() for each in card(f"gain {name}, all products{money}", gain, True)),
             *card(f"earned {over}{money}", earned_over),
             ("products with a proven gain", f"{proven:,}", f"of {number_of:,}"),
             *cards,
         ]
-    cards += card("profit earned per period", earned.profit)
+    cards = [*lost, *cards, *card("profit earned per period", earned.profit)]
     if best is not None and not found.evaluation.withheld:
         cards += card("profit by the policy", best.profit) + card("gain per period", best.gain, signed=True)
         cards += card("gain in cash", best.cash_gain, signed=True)
@@ -178,6 +189,7 @@ def _sections(found: ReportContents) -> list[tuple[str, str]]:
     absent = set() if found.decisions else {"decisions"}
     absent |= {"products"} if found.evaluation.assortment is None else set()
     absent |= {"back-test"} if found.back_test is None else set()
+    absent |= {"diagnostics"} if found.diagnostics is None else set()
     return [each for each in SECTIONS if each[0] not in absent]
 
 
@@ -256,7 +268,7 @@ def _panels(shown: PolicyMap, found: ReportContents) -> list[dict[str, Any]]:
             "rows": panel.rows,
             "figures": [
                 (what.capitalize(), unit, draw_map(panel, what, getattr(panel, what), scales[what], HALF))
-                for what, unit in (("price", "money a unit"), ("order", "units"))
+                for what, unit in (("price", f"{found.currency or 'money'} a unit"), ("order", "units"))
             ],
         }
         for panel in shown.panels
@@ -264,16 +276,28 @@ def _panels(shown: PolicyMap, found: ReportContents) -> list[dict[str, Any]]:
 
 
 def _gains(found: ReportContents, method: str) -> dict[str, Markup] | None:
-    best = found.evaluation.best
-    own = f"{method}, held out" if found.held_out else f"{method}, may be in-sample"
-    shown = [] if best is None else [(own, best.gain, "method")]
-    if found.comparison is not None and found.held_out:  # only like is drawn next to like
-        shown += [(f"{each.method}, held out", each.gain, "estimator") for each in found.comparison.candidates]
-    estimated = [(name, gain, kind) for name, gain, kind in shown if gain is not None]
+    estimated = [
+        (name, each.interval, "estimator" if place else "method")
+        for place, (name, each) in enumerate(_totals(found, method))
+    ]
     if not estimated:
         return None
-    unit = "gain in profit per period (money)"
+    unit = f"gain in profit {_totals(found, method)[0][1].over} ({found.currency or 'money'})"
     return {"wide": draw_gains(estimated, unit, WIDE), "narrow": draw_gains(estimated, unit, NARROW)}
+
+
+def _totals(found: ReportContents, method: str) -> list[tuple[str, Gain]]:
+    """Gain of the policy and of the methods next to it, over all products where there are some."""
+    best = found.evaluation.best
+    own = f"{method}, held out" if found.held_out else f"{method}, may be in-sample"
+    shown = [] if best is None else [(own, best.gain, found.evaluation.assortment)]
+    if found.comparison is not None and found.held_out:  # only like is shown next to like
+        shown += [(f"{each.method}, held out", each.gain, each.assortment) for each in found.comparison.candidates]
+    return [
+        (name, Gain(gain, "per period") if products is None else products.total.usual)
+        for name, gain, products in shown
+        if gain is not None
+    ]
 
 
 def _values(each: Diagnostic) -> str:

@@ -2,12 +2,13 @@
 
 import platform
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
+from lostsales.apps.gains import store_verdict
 from lostsales.apps.report.page import ReportOrigin, write_report_page
 from lostsales.data.log import SalesLog
 from lostsales.data.output_files import check_output
@@ -30,7 +31,7 @@ def report(
     windows: int = 0,
     seed: int = 0,
     progress: Progress | None = None,
-    origin: ReportOrigin | None = None,
+    origin: Callable[[SavedPolicy], ReportOrigin] | None = None,
 ) -> ReportContents:
     """Write one page for a manager: data, policy, what it would change and gain, and how certain that is.
 
@@ -52,8 +53,8 @@ def report(
         The same seed gives the same page.
     progress : callable, optional
         Called with (done, total).
-    origin : ReportOrigin, optional
-        Origin of the page; by default this call.
+    origin : callable, optional
+        Called with the policy for the origin of the page, once the verdict is in its file; by default this call.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def report(
     Raises
     ------
     LostSalesError
-        Where the path cannot be written, or the log or the policy cannot be evaluated.
+        If the path cannot be written, or the log or the policy cannot be evaluated.
 
     Examples
     --------
@@ -85,6 +86,8 @@ def report(
         found = report_contents(
             decides, log, methods=tuple(methods), horizon=horizon, windows=windows, seed=seed, progress=progress
         )
+    if isinstance(policy, str | Path):
+        store_verdict(decides, found.evaluation.policy_verdict(held_out=found.held_out is not None), Path(policy))
     if origin is None:
         given = "".join(
             f", {name}={value!r}"
@@ -92,8 +95,10 @@ def report(
         )
         call = f"lostsales.report(policy, log, {str(path)!r}{given}, seed={seed})"
         files = [("policy", Path(policy))] if isinstance(policy, str | Path) else []
-        origin = origin_of(decides, None, call, seed, files)
-    write_report_page(found, origin, page)
+        made = origin_of(decides, None, call, seed, files)
+    else:
+        made = origin(decides)
+    write_report_page(found, made, page)
     return found
 
 

@@ -1,6 +1,6 @@
 """Scales, axes and marks of the figures of a report, as SVG text.
 
-Colours and fonts stand in the style sheet of the page. Every text that comes from data is escaped here.
+Colours and fonts are in the style sheet of the page. Every text that comes from data is escaped here.
 """
 
 from collections.abc import Iterable, Sequence

@@ -176,6 +176,7 @@ def policies_answer(service: Service) -> models.PoliciesAnswer:
             modified=each.modified.isoformat().replace("+00:00", "Z"),
             size=each.size,
             active=each.version == active,
+            verdict=service.desk.verdict if each.version == active else None,
             evaluation=finite(service.evaluation_of(each)),
         )
         for each in service.folder.versions()

@@ -68,7 +68,7 @@ class Activation:
 
 
 class Connection(Protocol):
-    """Database connection of sqlite3 or psycopg, as far as it is used."""
+    """Database connection of sqlite3 or psycopg, in the parts used."""
 
     def execute(self, sql: str, parameters: Any = ...) -> Any:
         """Run one statement."""
@@ -302,7 +302,7 @@ def _locked(path: Path) -> IO[bytes]:
     check_output(path)  # before a lock file is created next to it
     name = path.with_name(f".{path.name}.lock")
     try:
-        lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o666), "ab")
+        lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o666), "ab")
     except OSError as error:
         raise SettingError(f"{name} cannot be written: {error.strerror}") from None
     if try_lock(lock.fileno()) != "locked":

@@ -29,6 +29,7 @@ from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.open_day import OpenDay
 from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.provenance import PolicyVerdict, verdict_of
 from lostsales.policy.recent_rows import RecentRows
 from lostsales.policy.recommendation import Recommendation, decision_flags, joined_flags, open_day, recommended
 from lostsales.policy.view import Action, View
@@ -134,6 +135,16 @@ class Desk:
     def policy_of(self, name: str) -> SavedPolicy:
         """Policy that decides for a product: in a fleet, that of its shard."""
         return self.policy.policy_of(name) if isinstance(self.policy, FleetPolicy) else self.policy
+
+    @property
+    def is_fleet(self) -> bool:
+        """True for a fleet, whose verdict is that of `fleet compare`."""
+        return isinstance(self.policy, FleetPolicy)
+
+    @property
+    def verdict(self) -> PolicyVerdict | None:
+        """Verdict that the policy carries, None where it has not been evaluated."""
+        return verdict_of(self.policy)
 
     @property
     def currency(self) -> str:

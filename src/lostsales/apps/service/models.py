@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from lostsales.policy.provenance import PolicyVerdict
+
 # Limits of a request: characters of a name and a reason, rows of history, decisions.
 MOST_NAME = 500
 MOST_REASON = 1000
@@ -192,6 +194,7 @@ class VersionJson(BaseModel):
     modified: str
     size: int
     active: bool
+    verdict: PolicyVerdict | None = Field(None, description="Of the active version, as its file carries it.")
     evaluation: dict[str, Any] | None = Field(None, description="As `lostsales evaluate --json` prints it.")
 
 

@@ -239,7 +239,7 @@ async def decide(
 async def _not_stored(
     request: Request, service: Service, series: str, refused: Refused, typed: dict[str, str]
 ) -> Response:
-    """Page of the product as it is now, with the reason and the typed values; systems get the refusal itself."""
+    """Current page of the product, with the reason and the typed values; systems get the refusal itself."""
     if _wants_json(request) or series not in service.desk.morning.place:
         raise refused
     desk = service.desk
@@ -298,6 +298,7 @@ async def policies(request: Request, service: Here, _: Reader) -> Response:
         "previous": service.previous,
         "activations": activations,
         "method": method,
+        "verdict": service.desk.verdict,
         "estimators": ESTIMATORS,
     }
     return await _shown(request, "policies.html", content)

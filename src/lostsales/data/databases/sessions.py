@@ -184,7 +184,7 @@ def _postgresql(address: DatabaseAddress, writes: bool) -> Iterator[Session]:
 
 class _Postgresql(Session):
     def execute(self, sql: str) -> Any:
-        self.connection.execute(sql)  # a cursor, of which some versions return nothing
+        self.connection.execute(sql)  # a cursor; that of some versions returns nothing
         return self.connection
 
     def reader(self, sql: str) -> "pa.RecordBatchReader":

@@ -178,7 +178,7 @@ def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tupl
         )
         if different == sample.rows and series < sample.rows:
             return names, 0
-        # Where none is unique, the names decide: the first attempt.
+        # If none is unique, the names decide: the first attempt.
         best = best or (names, sample.rows - different)
     return best or ((), 0)
 

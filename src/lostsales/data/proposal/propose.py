@@ -38,6 +38,7 @@ class Proposal:
     is_readable: bool  # whether the table, or the sample of it, is a log with this problem
     rows: int
     rows_seen: int  # in the sample
+    left_out: dict[str, str]  # columns that copy the price or hold the sales of their own period, and why
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -47,6 +48,7 @@ class Proposal:
             "is_readable": self.is_readable,
             "columns": self.columns,
             "left": list(self.left),
+            "left_out": self.left_out,
             "problem": self.problem.model_dump(mode="json", exclude_none=True),
             "text": self.text,
         }
@@ -93,7 +95,16 @@ def propose(source: Any) -> Proposal:
     reasons = _reasons_against(source, found, problem)
     if more := [f"reading says: {each}" for each in reasons if not is_explained(each, found, left)]:
         text, left = draft(found, name, more)
-    return Proposal(problem, text, _columns(problem, found), tuple(left), not reasons, opened.rows, found.sample.rows)
+    return Proposal(
+        problem,
+        text,
+        _columns(problem, found),
+        tuple(left),
+        not reasons,
+        opened.rows,
+        found.sample.rows,
+        dict(found.others.left_out),
+    )
 
 
 def _reasons_against(source: Any, found: TableFacts, problem: Problem) -> tuple[str, ...]:

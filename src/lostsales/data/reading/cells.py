@@ -1,5 +1,6 @@
 """A column as it came: numbers, truth values, moments and texts, before anything is made of them."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -26,7 +27,8 @@ def connect() -> duckdb.DuckDBPyConnection:
             "memory_limit": f"{int(memory_limit())}B",
         }
     )
-    connection.execute("SET enable_progress_bar = false")  # which would draw on the standard output
+    with suppress(duckdb.InvalidInputException):  # in a notebook without ipywidgets, where nothing would be drawn
+        connection.execute("SET enable_progress_bar = false")  # which would draw on the standard output
     return connection
 
 
@@ -97,7 +99,7 @@ class Cells:
     days: bool = False  # the moments are dates without a time of day
 
     def missing(self) -> Bools:
-        """Rows that have no value; "nan" counts as none."""
+        """Rows that have no value; "nan" is treated as none."""
         found = np.ones(self.rows, dtype=bool)
         for values in (self.numbers, self.truths):
             found &= True if values is None else np.isnan(values)

@@ -173,7 +173,7 @@ def lay_out(columns: LogColumns, problem: Problem, findings: Findings) -> tuple[
 def with_first_orders(log: SalesLog, starts: Ints) -> SalesLog:
     """The log with orders in the rows that open a series: they were placed the evening before, which has no row.
 
-    They are what must have arrived, by receipts or by the stock. Where the stock of such a row held them, only the sum
+    They are what must have arrived, by receipts or by the stock. If the stock of such a row held them, only the sum
     is known: the usual order of the series, or the whole stock where that is less, stands for them.
     """
     ledger = log.ledger
@@ -238,7 +238,7 @@ def _check(columns: LogColumns, problem: Problem, findings: Findings, previous: 
 def _includes(rows: dict[str, Any], previous: Ints) -> bool:
     """True if the next stock follows from the previous one with the arrivals since, rather than with those before.
 
-    Where both do or none does, it is so unless more was sold than the stock.
+    If both do or none does, it is so unless more was sold than the stock.
     """
     stock, sales = rows["stock"], rows["sales"]
     arrived = rows["order"] if rows["received"] is None else rows["received"]

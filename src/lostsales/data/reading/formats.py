@@ -51,7 +51,7 @@ class NumberFormat(NamedTuple):
 def number_format(columns: Iterable[list[str]], european: bool) -> NumberFormat:
     """The simplest format that reads the most columns of text as numbers.
 
-    Where "1.234" could be a thousand or a little more than one, a table that looks `european` in other ways decides.
+    If "1.234" could be a thousand or a little more than one, a table that looks `european` in other ways decides.
 
     >>> number_format([["1.234,50 €", "7,00 €"], ["12", "3"]], european=True).written.model_dump(exclude={"dates"})
     {'decimal': ',', 'thousands': '.', 'currency': '€'}

@@ -10,6 +10,7 @@ from lostsales.data.databases.query import DatabaseQuery
 from lostsales.data.labels import by_appearance
 from lostsales.data.reading.cells import Cells
 from lostsales.data.reading.files import PARQUET, is_parquet, open_files
+from lostsales.data.reading.minari import is_minari, minari_table
 from lostsales.data.reading.sheets import EXCEL, is_excel
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Ints
@@ -55,6 +56,8 @@ def problem_beside(source: object) -> Path | None:
 
 def _files_of(path: Path) -> tuple[Path, ...]:
     try:
+        if is_minari(path):
+            return (path,)
         if path.is_dir():
             found = sorted(each for each in path.iterdir() if _is_table(each) and each.suffix.lower() != ".txt")
             if not found:
@@ -187,7 +190,9 @@ def open_table(source: Any, reads: Collection[str] | None = None) -> Table:
     if isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and source and all(isinstance(each, str | Path) for each in source)
     ):
-        return open_files(files_of(source), reads)
+        if isinstance(source, list | tuple) or not is_minari(Path(source)):
+            return open_files(files_of(source), reads)
+        source = minari_table(Path(source))
     import narwhals as nw
 
     from lostsales.data.reading.frames import FrameTable, collected

@@ -13,6 +13,7 @@ from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import COSTS, LogNotes, SalesLog
 from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour
+from lostsales.demand.audit.critical_quantile import CriticalQuantile, critical_quantiles
 from lostsales.demand.audit.identifiability import (
     CLOSE_TO_ALL,
     GroupVerdict,
@@ -93,6 +94,7 @@ class Audit:
     behaviour: BehaviourAudit  # how prices and orders were set
     residual_tests: tuple[ResidualTest, ...]  # of a shop's demand model, by weekday, month and product
     row_kinds: dict[str, int]  # rows by their information about demand, see `data.demand_bounds.ROW_KINDS`
+    critical_quantiles: tuple[CriticalQuantile, ...]  # whether the best order is identified, by price
 
     @property
     def fit_sentence(self) -> str:
@@ -199,6 +201,7 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         memory=demand_memory(log, seed, model),
         residual_tests=() if model is None else model.residual_tests,
         row_kinds=demand_bounds(log).counts,
+        critical_quantiles=critical_quantiles(log, runs.observed),
     )
 
 
@@ -278,7 +281,8 @@ def _collect_next(
         deeper = runs.max_depth + 1
         shown = int(np.count_nonzero((runs.depth == deeper) & runs.observed.is_observed & log.has_next))
         advice.append(
-            f"demand after runs of {deeper} stock-outs: it was observed in {shown} rows, and {LEAST_ROWS} are needed"
+            f"demand after {deeper} stock-out{'s' if deeper > 1 else ''} in a row: it was observed in {shown} rows, "
+            f"and {LEAST_ROWS} are needed"
         )
     if behaviour.is_hidden and not behaviour.evening:
         advice.append(

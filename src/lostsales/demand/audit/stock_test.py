@@ -9,9 +9,8 @@ from scipy.special import ndtr
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs
-from lostsales.demand.survival.covariates import block_covariates, own_covariates
-from lostsales.demand.survival.depth_groups import Group, not_truncated
-from lostsales.demand.survival.neighbourhood import fit_neighbourhood
+from lostsales.demand.survival.beran import fit_neighbourhood
+from lostsales.demand.survival.depth_groups import Group, block_covariates, not_truncated, own_covariates
 from lostsales.demand.survival.series_law import ProductCounts
 from lostsales.demand.survival.tail import Bound
 

@@ -60,7 +60,7 @@ class Observed:
 def observe(log: SalesLog) -> Observed:
     """Read demand off a log, see `lostsales.data.demand_bounds`.
 
-    Where a stock-out says only that demand was at least a level, it is censored just below: one unit below where demand
+    If a stock-out says only that demand was at least a level, it is censored just below: one unit below where demand
     comes in whole units.
     """
     bounds, level = demand_bounds(log), log.censoring_level

@@ -91,7 +91,7 @@ def calibrate(
 def seasonal_departures(pit: Floats, period: Array) -> tuple[str, ...]:
     """Sentences on weekdays and months whose transforms differ from those of the others; none without dates.
 
-    Rows of a period share its shocks, so that the mean of a period counts as one observation.
+    Rows of a period share its shocks, so that the mean of a period is one observation.
     """
     if period.dtype.kind != "M" or not len(period):
         return ()

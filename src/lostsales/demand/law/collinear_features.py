@@ -16,7 +16,7 @@ def without_copies(log: SalesLog, evidence: Evidence) -> tuple[Evidence, tuple[s
     """The evidence in which copies do not vary, as instruments do not, and their names.
 
     A copy is a numeric feature that follows within every series from its price (a cost that is 70 % of it), or from the
-    price and the features before it. Its effect counts as that of what it copies.
+    price and the features before it. Its effect is that of what it copies.
     """
     series, price = evidence.series, log.price[evidence.rows]
     kept = [_centred(price, series)]

@@ -24,7 +24,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 MOST_EVALUATED = 20_000  # rows over which expected demand is averaged, of all products together ...
 ROWS_OF_PRODUCT = 5, 60  # ... and of each, at least and at most
 ATOMS = 16  # of the distribution of residuals in an expectation
-LEAST_MOVE = 0.02  # relative change of price below which a product's price counts as never moved
+LEAST_MOVE = 0.02  # relative change of price below which a product's price never moved
 MOST_LEVELS = 20  # of an attribute whose groups are shown
 STEP = 0.05  # of the slope, over which the derivative of the elasticity is taken
 
@@ -73,7 +73,7 @@ def product_elasticities(
     rows = np.bincount(product, minlength=products)
     low, high = _own_prices(evidence.price, product, products)
     moved = (high > low * (1 + LEAST_MOVE)) & (low > 0)
-    # Where a product's price never moved, the elasticity of its group, between the usual prices of the log.
+    # If a product's price never moved, the elasticity of its group, between the usual prices of the log.
     usual = np.quantile(evidence.price[evidence.price > 0], [0.05, 0.95]) if (evidence.price > 0).any() else np.ones(2)
     ends = np.where(moved, low, usual[0]), np.where(moved, high, usual[1])
     at = _some_rows(product, rows)

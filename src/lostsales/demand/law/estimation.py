@@ -123,8 +123,8 @@ def _with_prior(fit: FitMean, prior: Floats | None, inputs: Floats, response: Fl
 def _iterate_to_convergence(frame: _Frame, law: DemandLaw) -> DemandLaw:
     """Iterate until the mean has converged; every third step is extrapolated (Aitken's acceleration).
 
-    Where memory is long, steps are small and go the same way: each is the last one times a rate, and without
-    extrapolation the lag would count too little. Where steps are noise of the draws their rate is 0: it has converged.
+    If memory is long, steps are small and go the same way: each is the last one times a rate, and without
+    extrapolation the lag would count too little. If steps are noise of the draws their rate is 0: it has converged.
     """
     last: Floats | None = None  # the step before, on rows whose lag is observed
     rows, here = frame.means_after_observed(law)

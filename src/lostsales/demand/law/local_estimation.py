@@ -141,7 +141,7 @@ def _fitted(start: LocalResiduals, design: _Design) -> LocalResiduals:
     smooth = mass @ design.smoothing
     wide, closed = design.wide, np.delete(np.arange(len(mass)), design.wide)
     if len(wide):
-        # Where no coordinate matters, laws are the same around all rows.
+        # If no coordinate matters, laws are the same around all rows.
         points = start.coordinates[wide if np.isfinite(start.bandwidth).any() else wide[:1]]
         known, weights = (start.of_rows(rows).weights(points) for rows in (closed, wide))
         total = sum(each.sum(axis=1, dtype=np.float64) for each in (known, weights))[:, None] + start.prior

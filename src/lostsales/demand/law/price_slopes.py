@@ -1,6 +1,6 @@
 """Slopes of the latent demand of episodes on the price, by the estimators of `lostsales.demand.law.slopes`.
 
-All regress the latent demand on the price beside features and last demand. Where it is censored, it is its expectation
+All regress the latent demand on the price beside features and last demand. If it is censored, it is its expectation
 given these, the instruments and what was available: what was ordered, and a cost, predict demand where a hidden cause
 moves decisions.
 

@@ -3,7 +3,7 @@
 A mixed model: the latent demand of a series is the shared mean, plus a level and slopes of its own on the inputs of the
 mean (season and other features, price, last demand), plus residuals of a spread of its own. Levels and slopes are
 normal around what the attributes of the series say, with variances that are estimated (empirical Bayes): a series of a
-few rows has the effects of its group, one of thousands its own. Where series do not differ beyond chance there are
+few rows has the effects of its group, one of thousands its own. If series do not differ beyond chance there are
 none; series of one price and one scale, parts of one product's history, differ in their level at most.
 """
 

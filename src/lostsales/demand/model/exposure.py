@@ -84,7 +84,7 @@ class DemandExposure:
         )
         group, prior = group_of_products(log), np.r_[USUAL_ELASTICITY, np.zeros(inside.shape[1] + 1)]
         fitted = fit_rows(rows, group, observed.integer, WEEKDAYS if is_daily else 1, prior)
-        # Where series are no products but episodes of one shop, an unknown one is like them.
+        # If series are no products but episodes of one shop, an unknown one is like them.
         usual = np.r_[usual, 0.0 if is_assortment(log) else np.median(usual)]
         carry = _carry(log.problem.features, inside[order], np.r_[True, np.diff(products.of_row[order]) != 0])
         return cls(season, fitted.response, usual, group.astype(np.float64), centre, scale, carry), fitted

@@ -15,7 +15,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 ROUNDS = 3  # of response, weekdays and spread in turn; elasticities change by less than 0.02 in a fourth
 HALF_LIVES = (HALF_LIFE, 26.0, 52.0, 104.0)  # of the kernel around a level that moves, in periods
 EVIDENCE = 2.0  # log likelihood by which a level that moves must be better than one that does not
-PRIOR_ERROR = 2.0  # standard error of a coefficient of which the log shows nothing
+PRIOR_ERROR = 2.0  # standard error of a coefficient that the log does not show
 WEEKDAY_PRECISION = 20.0  # prior precision of the effect of a weekday: standard deviation 0.22
 
 

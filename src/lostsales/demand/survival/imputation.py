@@ -13,9 +13,9 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out, resample_counts
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.censoring.runs import Runs, find_runs
+from lostsales.demand.survival.beran import MOST_SCORED, fit_neighbourhood
 from lostsales.demand.survival.depth_groups import MOST_ROWS, depth_groups
 from lostsales.demand.survival.imputers import IMPUTERS, Fill, ImputerData
-from lostsales.demand.survival.neighbourhood import MOST_SCORED, fit_neighbourhood
 from lostsales.demand.survival.series_law import ProductCounts
 from lostsales.demand.survival.tail import Bound, Tail
 from lostsales.errors import LostSalesError, SettingError

@@ -11,8 +11,8 @@ from functools import partial
 from lostsales.data.progress import Progress
 from lostsales.data.splits import Holdout
 from lostsales.demand.censoring.observed import Observed
+from lostsales.demand.survival.beran import Neighbourhood
 from lostsales.demand.survival.depth_groups import Group
-from lostsales.demand.survival.neighbourhood import Neighbourhood
 from lostsales.demand.survival.tail import Bound
 from lostsales.registry import Registry
 from lostsales.types import Bools, Floats, Ints
@@ -74,14 +74,14 @@ def marginal(data: ImputerData) -> Fill:
 
 
 def cox(data: ImputerData) -> Fill:
-    """Cox's proportional hazards, by lifelines."""
-    from lostsales.demand.survival.lifelines_models import Regression
+    """Cox's proportional hazards."""
+    from lostsales.demand.survival.regressions import Regression
 
     return Regression("cox", data.covariates, data.demand, data.is_event, data.bound, data.row_counts)
 
 
 def aft(data: ImputerData) -> Fill:
-    """A log-normal accelerated-failure-time model, by lifelines."""
-    from lostsales.demand.survival.lifelines_models import Regression
+    """A log-normal accelerated-failure-time model."""
+    from lostsales.demand.survival.regressions import Regression
 
     return Regression("aft", data.covariates, data.demand, data.is_event, data.bound, data.row_counts)

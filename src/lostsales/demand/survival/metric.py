@@ -76,7 +76,7 @@ class OwnMetric:
 
     @property
     def spread(self) -> float:
-        """Scale of the bandwidth: 1, as it is in standard deviations of each row."""
+        """Scale of the bandwidth: 1, in standard deviations of each row."""
         return 1.0
 
     def __call__(self, covariates: Floats) -> Floats:

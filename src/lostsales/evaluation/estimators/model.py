@@ -77,7 +77,7 @@ def model_based(task: EvaluationTask) -> Estimate:
         if against is not None:
             own, shifts = own - against[0], shifts - against[1]
         bend = _both_ways([mean(episodes, every) - value for episodes in under_bent])
-        # Where the law is known to be wrong, the error of a gain may be as large as the gain.
+        # If the law is known to be wrong, the error of a gain may be as large as the gain.
         wrong = abs(float(own.mean())) if against is not None and doubtful else 0.0
         return own, float(np.hypot(np.hypot(root_mean_square(shifts), bend), wrong))
 

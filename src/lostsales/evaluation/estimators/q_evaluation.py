@@ -204,7 +204,7 @@ def fqe_values(
 ) -> list[FqeValue]:
     """The expected discounted sums of `reward` (rows,) over the horizon, one for each discount.
 
-    `ratios` (rows, horizon) are weights of the rows instead of the linear ones. Where the backward iteration diverges
+    `ratios` (rows, horizon) are weights of the rows instead of the linear ones. If the backward iteration diverges
     (a sum outside the bounds that the rewards imply), the ridge is raised tenfold.
     """
     rows = np.concatenate([each.rows for each in design.steps])

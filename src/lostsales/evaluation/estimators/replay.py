@@ -114,7 +114,7 @@ class ReplayMarket:
     def __init__(self, periods: ReplayPeriods, law: DemandLaw, features: Floats) -> None:
         self.periods, self.law, self.features, self.period = periods, law, features, 0
         self.visited: list[Floats] = []  # market, price and last demand of some of the periods
-        # (lags, episodes) the last demands, the newest first; a hidden one counts as the demand after it.
+        # (lags, episodes) the last demands, the newest first; a hidden one is replaced by the demand after it.
         last = periods.evidence.lag[lags_of(periods.evidence, len(law.lag_weights)).rows[:, periods.row[0]]]
         for back in range(1, len(last)):
             last[back] = np.where(np.isnan(last[back]), last[back - 1], last[back])

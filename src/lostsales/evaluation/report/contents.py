@@ -30,6 +30,7 @@ from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask
+from lostsales.learn.cfqi.policy import q_functions
 from lostsales.learn.fit import learner_again
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import Policy, SavedPolicy
@@ -67,7 +68,8 @@ class ReportContents:
     in_sample_reason: str  # why the gain is in-sample, "" where it is held out
     comparison: Comparison | None  # None where no methods were given
     back_test: BackTest | None  # of the method of the policy; None where it was not asked for or is not known
-    diagnostics: Diagnostics
+    diagnostics: Diagnostics | None  # terms of the regret bound; None where the policy has no Q-functions
+    currency: str | None
 
     @property
     def basis_sentence(self) -> str:
@@ -87,6 +89,7 @@ class ReportContents:
         if self.evaluation.withheld:
             return "nor can the gain of the compared methods be determined"
         gain = Gain(best.gain, "per period") if best.assortment is None else best.assortment.total.usual
+        gain = gain if self.currency is None else gain._replace(over=f"{self.currency} {gain.over}")
         alike = "also held out" if self.held_out is not None else f"on {held_out}, so that the two cannot be compared"
         return f"for comparison, {_best_of(self.comparison)} would gain {gain.figures}, {alike}"
 
@@ -128,9 +131,9 @@ def report_contents(
     Raises
     ------
     SettingError
-        Where a method is unknown, the horizon is below 1, or policy and log differ in their problem.
+        If a method is unknown, the horizon is below 1, or policy and log differ in their problem.
     LostSalesError
-        Where the log has no stock, orders or costs, or the policy cannot be evaluated from a log.
+        If the log has no stock, orders or costs, or the policy cannot be evaluated from a log.
 
     Examples
     --------
@@ -173,7 +176,8 @@ def report_contents(
         in_sample_reason=in_sample_reason,
         comparison=compare_on(prepared, methods, horizon=horizon, seed=seed, progress=comparing) if methods else None,
         back_test=_back_test(policy, log, windows, seed, testing),
-        diagnostics=diagnose(task),
+        diagnostics=diagnose(task) if q_functions(policy) else None,
+        currency=log.problem.format.currency,
     )
 
 

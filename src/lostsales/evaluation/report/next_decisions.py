@@ -53,7 +53,7 @@ class NextDecisions:
 
     decisions: tuple[NextDecision, ...]
     no_longer_sold: int  # products without a row in the last tenth of the log
-    carried_over: tuple[str, ...]  # features taken as in the last period, as they follow no cycle
+    carried_over: tuple[str, ...]  # features assumed to be as usual, as they follow no cycle
     undecided: tuple[str, ...] = ()  # products whose demand was never seen
 
     @property

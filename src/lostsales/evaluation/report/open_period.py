@@ -10,16 +10,16 @@ from lostsales.data.log import SalesLog
 from lostsales.data.reading.log_columns import fill_calendar
 from lostsales.data.sublogs import series_of
 from lostsales.evaluation.assortment import on_sale
+from lostsales.policy.next_day import cycle_of, features_ahead
 from lostsales.types import Array, Floats
 
-LONGEST_CYCLE = 14  # periods after which the values of a feature are looked for
 MOST_CLOSED = 14  # periods in a row
 
 
 def open_rows(log: SalesLog) -> dict[str, Array]:
     """A table of today's rows for every product that is still sold, under the names of the problem.
 
-    Stock follows from the balance, features go on as they did, unit costs and attributes stay.
+    Stock follows from the balance, features by `features_ahead`, unit costs and attributes stay.
     """
     products = log.products
     last = np.full(len(products), -1)
@@ -44,36 +44,10 @@ def open_rows(log: SalesLog) -> dict[str, Array]:
 
 
 def next_features(log: SalesLog) -> tuple[Floats, tuple[str, ...]]:
-    """Features of the period after each series, (series, features), and the names of those that are only carried over.
-
-    A feature that always has the value of some periods before, as a weekday has, goes on so; others stay as they were.
-    """
-    ends = np.r_[log.starts[1:], len(log)] - 1
-    found, carried = log.features[ends].copy(), []
-    place = np.arange(len(log)) - log.starts[log.series]
-    for index, feature in enumerate(log.problem.features):
-        if feature.calendar is not None:
-            continue
-        values = log.features[:, index]
-        lag = _cycle(values, place)
-        if lag is None:
-            carried.append(feature.name)
-            continue
-        back = np.minimum(lag - 1, place[ends])
-        found[:, index] = values[ends - back]
+    """Features of the period after each series, (series, features), and the names of those that are assumed."""
+    found, assumed = features_ahead(log)
     fill_calendar(log.problem, _next_open_period(log), found)
-    return found, tuple(carried)
-
-
-def _cycle(values: Floats, place: Array) -> int | None:
-    """The least lag after which all values come back, None where there is none or it is hardly seen."""
-    for lag in range(1, LONGEST_CYCLE + 1):
-        rows = np.flatnonzero(place >= lag)
-        if len(rows) < lag:
-            return None
-        if (values[rows] == values[rows - lag]).all():
-            return lag
-    return None
+    return found, assumed
 
 
 def next_period(log: SalesLog) -> Array:
@@ -116,7 +90,7 @@ def coming_features(
             columns.append(dated[index].tolist())
             continue
         seen = np.r_[log.features[rows, index], values] if log is not None and len(rows) else values
-        lag = _cycle(seen, np.arange(len(seen)))
+        lag = cycle_of(seen, np.arange(len(seen)))
         if lag is None:
             carried.append(names[index] if index < len(names) else str(index))
         columns.append([seen[-lag:][step % lag] if lag else values[0] for step in range(periods)])

@@ -50,7 +50,7 @@ def rows_of_product(recent: RecentRows, name: str) -> Ints:
 def product_trace(policy: SavedPolicy, recent: RecentRows, name: str) -> Trace | None:
     """The last periods of a product; hidden demand is that of the policy's law, given what came before.
 
-    Where the policy knows no law, it is Beran's estimate from the rows of the product itself.
+    If the policy knows no law, it is Beran's estimate from the rows of the product itself.
     """
     rows = rows_of_product(recent, name)[-MOST_PERIODS:]
     if not len(rows):

@@ -77,7 +77,7 @@ def typical_series(log: SalesLog, hidden: Bools) -> Ints:
 def hidden_demand(prepared: PreparedLog, chosen: Ints, part: DecisionLog) -> tuple[Floats, Floats, Floats]:
     """Mean and 90 % band of every censored demand of some series, given its series; NaN where demand is observed.
 
-    By draws from the demand model. Where none can be learned, Beran's estimate and the band of that mean.
+    By draws from the demand model. If none can be learned, Beran's estimate and the band of that mean.
     """
     mean, low, high = (np.full(len(part), np.nan) for _ in range(3))
     if prepared.realised is not None:

@@ -1,6 +1,7 @@
 """Leaderboards, run part by part: each part is a file, so that an interrupted run resumes; reading published data."""
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -13,6 +14,7 @@ from lostsales.data.journal import JournalFolder
 from lostsales.data.output_files import check_utf8
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.lab.benchmarks.entrant import Entrant
 from lostsales.types import Floats
 
 Figures = dict[str, float | list[float]]  # what a part measured, by name
@@ -71,6 +73,11 @@ class Board(Protocol):
         ...
 
     @property
+    def entrant(self) -> Entrant | None:
+        """The policy that plays instead of ours."""
+        ...
+
+    @property
     def source(self) -> str:
         """Who published protocol and figures, and where."""
         ...
@@ -94,9 +101,14 @@ def run_board(board: Board, folder: Path, progress: Progress | None = None) -> l
     measured: dict[str, Figures] = {}
     for done, part in enumerate(board.parts):
         report(done, len(board.parts))
-        measured[part.key] = _measured(part, f"{board.name}-{part.key}", JournalFolder(folder))
+        measured[part.key] = _measured(part, f"{stem(board)}-{part.key}", JournalFolder(folder))
     report(len(board.parts), len(board.parts))
     return board.rows(measured)
+
+
+def stem(board: Board) -> str:
+    """Name of the files of a board; an entrant has files of its own."""
+    return board.name if board.entrant is None else re.sub(r"[^\w.]+", "-", f"{board.name} {board.entrant.place}")
 
 
 def _measured(part: Part, name: str, journal: JournalFolder) -> Figures:

@@ -12,6 +12,7 @@ import numpy as np
 
 from lostsales.data.parallel import in_parallel
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
+from lostsales.lab.benchmarks.entrant import Entrant, EntrantPolicy
 from lostsales.lab.exact.solve import solve
 from lostsales.learn.fit import fit
 from lostsales.policy.policy import Policy
@@ -33,6 +34,7 @@ class CutObservations:
     observations: int
     repetitions: int = REPETITIONS
     episodes: int = EPISODES
+    entrant: Entrant | None = None  # instead of the planner
 
     @property
     def key(self) -> str:
@@ -42,7 +44,8 @@ class CutObservations:
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the measurements and their settings."""
-        return fingerprint(repr(self), repr((MEAN, CAPACITY, MOST_ORDER, PERIODS)))
+        by = self.entrant.fingerprint if self.entrant else ""
+        return fingerprint(repr(self), by, repr((MEAN, CAPACITY, MOST_ORDER, PERIODS)))
 
     def run(self) -> Figures:
         """The optimal cost and those of the planner, on the same demands: the optimal policy is a control variate."""
@@ -60,7 +63,9 @@ class CutObservations:
                 warnings.simplefilter("ignore")  # what a fit says of a short log
                 return simulated(self.learned(number)) - of_optimum - solved.value
 
-        return {"optimum": -solved.value, "planner": in_parallel(cost, list(range(self.repetitions)))}
+        tasks = list(range(self.repetitions))
+        costs = in_parallel(cost, tasks) if self.entrant is None else list(map(cost, tasks))
+        return {"optimum": -solved.value, "planner": costs}
 
     def learned(self, number: int) -> Policy:
         """The planner as a user calls it, on the observations of a repetition."""
@@ -69,7 +74,7 @@ class CutObservations:
         rng = np.random.default_rng([number, self.observations])
         demand, capacity = (rng.poisson(mean, len(log)).astype(np.float64) for mean in (MEAN, CAPACITY))
         cut = replace(log, stock=capacity, sales=np.minimum(demand, capacity), stockout=demand > capacity)
-        return fit(cut, "planner")
+        return EntrantPolicy.learned(self.entrant, cut) if self.entrant else fit(cut, "planner")
 
     def row(self, measured: Figures) -> BoardRow:
         """Average cost over the repetitions beside the published one."""

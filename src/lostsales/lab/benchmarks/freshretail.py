@@ -17,6 +17,7 @@ from lostsales.data.reading.freshretail import CLOSE, HOURS, OPEN, SOURCES, read
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
+from lostsales.lab.benchmarks.entrant import Entrant
 from lostsales.types import Array, Bools, Floats, Ints
 
 DAY_HOURS = 24  # hours of a row's sales
@@ -165,6 +166,7 @@ class CutRun:
     days: FreshRetailDays
     cutting: str
     seed: int
+    entrant: Entrant | None = None
 
     @property
     def key(self) -> str:
@@ -175,7 +177,8 @@ class CutRun:
     def fingerprint(self) -> str:
         """Fingerprint of the days."""
         days = self.days
-        return fingerprint(self.key, days.sales.tobytes(), days.hourly.tobytes(), days.sold_out.tobytes())
+        by = self.entrant.fingerprint if self.entrant else ""
+        return fingerprint(self.key, by, days.sales.tobytes(), days.hourly.tobytes(), days.sold_out.tobytes())
 
     def run(self) -> Figures:
         """Bias and mean absolute error of each way to fill in; how many days were cut."""
@@ -185,7 +188,11 @@ class CutRun:
         cut = CUTTINGS[self.cutting](days, rows, rng)
         truth = days.sales[cut.rows]
         ways = {"sales read as demand": cut.sales} | scaled(days, cut)
-        ways |= {ALL_DAYS: imputed(days, cut, np.ones_like(days.clean)), OTHER_DAYS: imputed(days, cut, days.clean)}
+        if self.entrant:
+            ways[self.entrant.place] = asked(self.entrant, days, cut)
+        else:
+            kept = {ALL_DAYS: np.ones_like(days.clean), OTHER_DAYS: days.clean}
+            ways |= {way: imputed(days, cut, which) for way, which in kept.items()}
         found: Figures = {"days": float(len(truth))}
         for way, filled in ways.items():
             error = filled - truth
@@ -199,6 +206,7 @@ class FreshRetail:
     """The board."""
 
     days: FreshRetailDays
+    entrant: Entrant | None = None
     name: str = "freshretail"
     source: str = (
         "data: Dingdong-Inc, FreshRetailNet-50K (CC BY 4.0), arXiv 2505.16319; the cuts, and the figures of simple "
@@ -213,11 +221,12 @@ class FreshRetail:
     @property
     def parts(self) -> Sequence[CutRun]:
         """Draws of each cut."""
-        return [CutRun(self.days, cutting, seed) for cutting in CUTTINGS for seed in range(DRAWS)]
+        return [CutRun(self.days, cutting, seed, self.entrant) for cutting in CUTTINGS for seed in range(DRAWS)]
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
         """Ours beside each simple way, means over draws."""
         found = []
+        entered = (self.entrant.place,) if self.entrant else OURS
         for cutting, name in NAMES.items():
             draws = [measured[CutRun(self.days, cutting, seed).key] for seed in range(DRAWS)]
             by_name = {key: np.array([draw[key] for draw in draws]) for key in draws[0]}
@@ -225,9 +234,9 @@ class FreshRetail:
                 simple = {
                     way: float(values.mean())
                     for key, values in by_name.items()
-                    if key.startswith(f"{figure}: ") and (way := key.removeprefix(f"{figure}: ")) not in OURS
+                    if key.startswith(f"{figure}: ") and (way := key.removeprefix(f"{figure}: ")) not in entered
                 }
-                for way in OURS:
+                for way in entered:
                     ours = by_name[f"{figure}: {way}"]
                     found += [
                         BoardRow.of(name, way, words, ours, value, f"{by} (measured here)")
@@ -250,6 +259,15 @@ def scaled(days: FreshRetailDays, cut: CutDays) -> dict[str, Floats]:
     }
     opened, fallback = cut.hour > OPEN, usual[days.series[cut.rows]]
     return {way: np.where(opened, cut.sales / np.where(opened, share, 1.0), fallback) for way, share in shares.items()}
+
+
+def asked(entrant: Entrant, days: FreshRetailDays, cut: CutDays) -> Floats:
+    """Demand of the cut days by an entrant that is shown all days, the cut ones as a shop would see them."""
+    sales, until, stockout = days.sales.copy(), np.where(days.clean, CLOSE, days.sold_out.argmax(axis=1)), ~days.clean
+    sales[cut.rows], until[cut.rows], stockout[cut.rows] = cut.sales, cut.hour, True
+    day = np.arange(len(sales)) - np.searchsorted(days.series, days.series)
+    columns = {"series": days.series, "day": day, "sales": sales, "stockout": stockout, "sold_out_from": until}
+    return entrant.start({name: values[~stockout] for name, values in columns.items()}, "demand")(columns)[cut.rows]
 
 
 def imputed(days: FreshRetailDays, cut: CutDays, kept: Bools) -> Floats:

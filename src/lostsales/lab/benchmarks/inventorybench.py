@@ -5,7 +5,7 @@ an instance is max(0, reward / (p total demand)).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,12 @@ from lostsales.data.economics import UnitCosts, carried, sales_profit, units_ava
 from lostsales.data.shop import Shop
 from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
-from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, Batch, read_instances
+from lostsales.lab.benchmarks.entrant import Entrant
+from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, PROMISED, Batch, read_instances
 from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
-from lostsales.types import Floats
+from lostsales.types import Bools, Floats
 
 SHOWN, SALES_ONLY = "demand shown after each period", "only sales shown"
 # Best published in each batch, and over all instances: https://tianyipeng.github.io/InventoryBench/ (2025).
@@ -32,7 +33,8 @@ BEST = {
 }
 BEST_OVERALL = 0.538  # best published score over all instances
 DEFAULT = Search()
-DISCOUNT = 0.9999  # rewards of all periods count the same
+SHOP = Shop(arrival="before", discount=0.9999)  # rewards of all periods count the same
+TERMS = terms_of(SHOP, shown=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,7 @@ class BatchRun:
     batch: Batch
     sales_only: bool
     search: Search = DEFAULT
+    entrant: Entrant | None = None
 
     @property
     def key(self) -> str:
@@ -53,11 +56,12 @@ class BatchRun:
         """Fingerprint of its instances and the search."""
         batch = self.batch
         arrays = (batch.profit, batch.holding, batch.train, batch.demand, batch.lead_times)
-        return fingerprint(self.key, repr(self.search), *(each.tobytes() for each in arrays))
+        by = self.entrant.fingerprint if self.entrant else ""
+        return fingerprint(self.key, repr(self.search), by, *(each.tobytes() for each in arrays))
 
     def run(self) -> Figures:
         """The score of every instance."""
-        return {"scores": play_batch(self.batch, self.sales_only, self.search).tolist()}
+        return {"scores": play_batch(self.batch, self.sales_only, self.search, self.entrant).tolist()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,7 @@ class InventoryBench:
     """The board, as published and with only sales shown."""
 
     batches: list[Batch]
+    entrant: Entrant | None = None
     name: str = "inventorybench"
     source: str = (
         "Baek, Fu, Ma and Peng (2025), AI agents for inventory control: https://github.com/TianyiPeng/InventoryBench"
@@ -78,7 +83,9 @@ class InventoryBench:
     @property
     def parts(self) -> Sequence[BatchRun]:
         """Six batches on each of two boards."""
-        return [BatchRun(batch, sales_only) for sales_only in (False, True) for batch in self.batches]
+        return [
+            BatchRun(batch, sales_only, entrant=self.entrant) for sales_only in (False, True) for batch in self.batches
+        ]
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
         """Mean score by batch, and over all instances."""
@@ -101,27 +108,104 @@ def _scored(board: str, case: str, scores: Floats, best: float | None) -> BoardR
     return BoardRow.of(board, case, "score", scores, best, "" if best is None else "best published")
 
 
-def play_batch(batch: Batch, sales_only: bool = False, search: Search = DEFAULT) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Lookahead:
+    """Our orders for a batch, from what is shown: arrivals, and demand or sales."""
+
+    batch: Batch
+    search: Search
+    levels: MovingLevels
+    supply: KnownSupply | SupplyBelief
+
+    @classmethod
+    def start(cls, batch: Batch, search: Search = DEFAULT) -> "Lookahead":
+        """Before the first period."""
+        return cls(batch, search, MovingLevels.start(len(batch)).after(batch.train), start_of(batch))
+
+    def order(self, stock: Floats) -> Floats:
+        """Orders of a period, (instances,)."""
+        situation = _situation(self.batch, stock, self.supply, self.search)
+        return find_actions(self.levels, situation, TERMS, self.search).order
+
+    def after(self, order: Floats, arrived: Floats, shown: Floats, hidden: Bools) -> "Lookahead":
+        """After a period; where demand is hidden, what is shown is a part of it."""
+        levels = self.levels.after(shown[:, None], hidden[:, None])
+        return replace(self, levels=levels, supply=self.supply.after(order, arrived))
+
+
+class InventoryBenchPolicy:
+    """Our policy in the publisher's interface: run by its harness, it orders as on our board.
+
+    Put it in place of the example in `eval/run_baseline_policy.py` of https://github.com/TianyiPeng/InventoryBench. The
+    harness announces a lead time of 2 where it is random; what it says of orders on the way is not used.
+    """
+
+    def __init__(
+        self,
+        item_id: str,  # noqa: ARG002, the publisher's interface, as below
+        initial_samples: list[tuple[str, float]],
+        promised_lead_time: int,
+        profit_per_unit: float,
+        holding_cost_per_unit: float,
+        product_description: str | None = None,  # noqa: ARG002
+    ) -> None:
+        lead = "stochastic" if promised_lead_time == PROMISED else str(promised_lead_time)
+        train, nothing = np.array([[demand for _, demand in initial_samples]], dtype=np.float64), np.zeros((1, 0))
+        profit, holding = np.array([profit_per_unit]), np.array([holding_cost_per_unit])
+        self.batch = Batch("real", lead, profit, holding, train, nothing, nothing.astype(np.int64))
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was seen since the start."""
+        self.player = Lookahead.start(self.batch)
+
+    def get_order(
+        self,
+        period: int,
+        current_date: str,  # noqa: ARG002
+        on_hand_inventory: float,
+        in_transit_total: float,  # noqa: ARG002
+        previous_demand: float,
+        previous_order: float,
+        previous_arrivals: float,
+        profit_per_unit: float,  # noqa: ARG002
+        holding_cost_per_unit: float,  # noqa: ARG002
+    ) -> float:
+        """Order of a period, counted from 1."""
+        if period > 1:
+            seen = (np.array([float(each)]) for each in (previous_order, previous_arrivals, previous_demand))
+            self.player = self.player.after(*seen, np.zeros(1, dtype=bool))
+        return float(self.player.order(np.array([float(on_hand_inventory)]))[0])
+
+
+def play_batch(
+    batch: Batch, sales_only: bool = False, search: Search = DEFAULT, entrant: Entrant | None = None
+) -> Floats:
     """The score of every instance, (instances,).
 
     The policy is shown the demand of each period after it, or its sales; the units that arrived, not their order,
     and of a fixed lead time how long it is. Chances of random ones are learned as units arrive or do not.
     """
     n, periods = batch.demand.shape
-    deliveries, supply = Deliveries.of(batch), start_of(batch)
-    shop = Shop(arrival="before", discount=DISCOUNT)
-    terms, flow, costs = terms_of(shop, shown=False), shop.flow, _costs(batch)
-    levels = MovingLevels.start(n).after(batch.train)
+    deliveries, player, costs, flow = Deliveries.of(batch), Lookahead.start(batch, search), _costs(batch), SHOP.flow
     stock, reward = np.zeros(n), np.zeros(n)
+    asked = entrant.start(batch.history) if entrant else None
+    seen = {f"last_{name}": np.zeros(n) for name in ("sales", "stockout", "order", "received")}
     for t in range(periods):
-        order = find_actions(levels, _situation(batch, stock, supply, search), terms, search).order
+        if asked is None:
+            order = player.order(stock)
+        else:
+            order = asked(batch.columns(t) | {"stock": stock, "on_order": deliveries.on_order(t)} | seen)
         arrived = deliveries.arrived(t, order)
-        supply, available = supply.after(order, arrived), units_available(stock, arrived, flow)
+        available = units_available(stock, arrived, flow)
         sold = np.minimum(available, batch.demand[:, t])
         stock = carried(available, sold, flow)
         reward += sales_profit(batch.profit, sold, batch.demand[:, t] - sold, stock, costs)
         shown = sold if sales_only else batch.demand[:, t]
-        levels = levels.after(shown[:, None], ((stock <= 0) & sales_only)[:, None])
+        hidden = (stock <= 0) & sales_only
+        if asked is None:
+            player = player.after(order, arrived, shown, hidden)
+        seen = {"last_sales": shown, "last_stockout": hidden, "last_order": order, "last_received": arrived}
     total = batch.profit * batch.demand.sum(axis=1)
     return np.asarray(np.maximum(np.divide(reward, total, out=np.zeros(n), where=total > 0), 0.0))
 

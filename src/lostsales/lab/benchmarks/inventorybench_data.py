@@ -8,10 +8,11 @@ import numpy as np
 
 from lostsales.errors import LogError, LostSalesError
 from lostsales.lab.benchmarks.board import csv_rows, parquet_columns
-from lostsales.types import Floats, Ints
+from lostsales.types import Array, Floats, Ints
 
 KINDS, LEADS = ("real", "synthetic"), ("0", "4", "stochastic")
 COLUMNS = ("kind", "lead", "profit", "holding", "train", "demand", "lead_times")
+PROMISED = 2  # periods of a random lead time, as the publisher announces it
 NEVER = -1  # instead of the lead time of an order that never arrives
 LONGEST = 100  # periods of a lead time
 WHERE = (
@@ -35,6 +36,20 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.profit)
+
+    @property
+    def history(self) -> dict[str, Array]:
+        """The demands before the start, as columns."""
+        n, periods = self.train.shape
+        series, period = np.repeat(np.arange(n), periods), np.tile(np.arange(-periods, 0), n)
+        return {"series": series, "period": period, "sales": self.train.ravel()}
+
+    def columns(self, t: int) -> dict[str, Array]:
+        """What is known of every instance in a period but its state."""
+        n = len(self)
+        promised = PROMISED if self.lead == "stochastic" else int(self.lead)
+        keys = {"series": np.arange(n), "period": np.full(n, t), "lead_time": np.full(n, promised)}
+        return keys | {"price": self.profit, "holding_cost": self.holding}
 
 
 @dataclass(frozen=True)

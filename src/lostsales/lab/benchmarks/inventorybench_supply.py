@@ -34,6 +34,11 @@ class Deliveries:
         due = self.batch.lead_times[:, : t + 1] == t - np.arange(t + 1)
         return np.asarray((self.orders[:, : t + 1] * due).sum(axis=1))
 
+    def on_order(self, t: int) -> Floats:
+        """Units on the way before a period, as the publisher shows them: without orders that never arrive."""
+        lead_times = self.batch.lead_times[:, :t]
+        return np.asarray((self.orders[:, :t] * (lead_times >= t - np.arange(t))).sum(axis=1))
+
 
 @dataclass(frozen=True, eq=False)
 class KnownSupply:

@@ -17,6 +17,7 @@ from lostsales.data.shop import Shop
 from lostsales.demand.model.calendar_season import CalendarSeason
 from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
+from lostsales.lab.benchmarks.entrant import Entrant
 from lostsales.lab.benchmarks.vn2_data import WEEK, WeeklySales, read_sales
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
@@ -43,18 +44,23 @@ class Window:
     first: int
     key: str
     start: Floats | None = None
+    entrant: Entrant | None = None
 
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the sales up to its end."""
         data, end = self.data, self.first + WEEKS
         start = b"" if self.start is None else self.start.tobytes()
-        return fingerprint(self.key, data.sales[:, :end].tobytes(), data.in_stock[:, :end].tobytes(), start)
+        by = self.entrant.fingerprint if self.entrant else ""
+        return fingerprint(self.key, by, data.sales[:, :end].tobytes(), data.in_stock[:, :end].tobytes(), start)
 
     def run(self) -> Figures:
         """Cost of the official rule and of ours."""
         start = warmed_up(self.data, self.first) if self.start is None else self.start
-        rules: dict[str, Rule] = {"official": official_rule, "ours": our_rule}
+        rules: dict[str, Rule] = {
+            "official": official_rule,
+            "ours": entrant_rule(self.entrant, self.data, self.first) if self.entrant else our_rule,
+        }
         return {name: play_weeks(self.data, self.first, start, rule) for name, rule in rules.items()}
 
 
@@ -63,6 +69,7 @@ class Vn2:
     """The board."""
 
     data: WeeklySales
+    entrant: Entrant | None = None
     name: str = "vn2"
     source: str = "VN2 inventory planning challenge (2025), organised by N. Vandeput: https://www.datasource.ai"
 
@@ -80,7 +87,7 @@ class Vn2:
         if self.data.played is not None:
             whole = with_official_weeks(self.data, self.data.played)
             found.append(Window(whole, weeks, "official-weeks", self.data.start))
-        return found
+        return [replace(window, entrant=self.entrant) for window in found]
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
         """Ratios to the official rule by window, their mean, and the official weeks."""
@@ -170,6 +177,21 @@ def our_rule(data: WeeklySales, week: int, state: Floats, left: int, search: Sea
         limit=nothing + np.inf,
     )
     return find_actions(levels, situation, terms_of(SHOP), search).order
+
+
+def entrant_rule(entrant: Entrant, data: WeeklySales, first: int) -> Rule:
+    """Orders of an entrant that has seen the weeks before the first one, and then sees each week after it."""
+    series, shown = np.arange(len(data.sales)), data.sales[:, :first]
+    history = {"series": np.repeat(series, first), "period": np.tile(data.weeks[:first], len(series))}
+    asked = entrant.start(history | {"sales": shown.ravel(), "stockout": ~data.in_stock[:, :first].ravel()})
+
+    def rule(data: WeeklySales, week: int, state: Floats, left: int) -> Floats:
+        columns = {"series": series, "period": np.repeat(data.weeks[week], len(series))}
+        columns |= {"stock": state[:, 0] + state[:, 1], "on_order": state[:, 2], "on_order_1": state[:, 2]}
+        columns |= {"last_sales": data.sales[:, week - 1], "last_stockout": ~data.in_stock[:, week - 1]}
+        return asked(columns | {"weeks_left": np.full(len(series), left)})
+
+    return rule
 
 
 def _official_index(data: WeeklySales, week: int) -> Floats:

@@ -19,6 +19,7 @@ from lostsales.demand.law.selection import fit_demand
 from lostsales.lab.benchmarks.board import BoardRow, Figures, Part, fingerprint
 from lostsales.lab.benchmarks.cut_observations import PUBLISHED as CUT_PUBLISHED
 from lostsales.lab.benchmarks.cut_observations import CutObservations
+from lostsales.lab.benchmarks.entrant import Entrant, EntrantPolicy
 from lostsales.lab.exact.solve import solve
 from lostsales.learn.fit import fit
 from lostsales.learn.planner.planner import Planner
@@ -67,6 +68,7 @@ class Case:
     lost: int
     logs: int = LOGS
     episodes: int = EPISODES
+    entrant: Entrant | None = None  # instead of the planner
 
     @property
     def key(self) -> str:
@@ -81,7 +83,8 @@ class Case:
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the measurements and their settings."""
-        return fingerprint(repr(self), repr((SIZES, LOGGED_ORDERS, MOST_ORDER, PERIODS)))
+        by = self.entrant.fingerprint if self.entrant else ""
+        return fingerprint(repr(self), by, repr((SIZES, LOGGED_ORDERS, MOST_ORDER, PERIODS)))
 
     def published(self) -> dict[str, float]:
         """Published costs by policy, the optimum first."""
@@ -116,9 +119,11 @@ class Case:
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what a fit says of a short log
-            found: Figures = {"optimum": -solved.value, "known": cost(self._told(scenario))}
+            found: Figures = {"optimum": -solved.value}
             tasks = list(product(SIZES, range(self.logs)))
-            costs = in_parallel(learned, tasks)
+            if self.entrant is None:
+                found["known"] = cost(self._told(scenario))
+            costs = in_parallel(learned, tasks) if self.entrant is None else list(map(learned, tasks))
         for at, rows in enumerate(SIZES):
             found[str(rows)] = costs[at * self.logs : (at + 1) * self.logs]
         return found
@@ -143,7 +148,8 @@ class Case:
         """The planner as a user calls it; logs of a lead time are the same for all costs."""
         shop = self.scenario(LOGGED_ORDERS)
         log, _ = simulate(shop, episodes=rows // shop.horizon, seed=10_000 * self.lead_time + 10 * rows + number)
-        return fit(replace(log, problem=scenario.problem), "planner")
+        asked = replace(log, problem=scenario.problem)
+        return EntrantPolicy.learned(self.entrant, asked) if self.entrant else fit(asked, "planner")
 
 
 @dataclass(frozen=True)
@@ -154,6 +160,7 @@ class Zipkin:
         Case(law, lead_time, lost) for law, times in LEAD_TIMES.items() for lead_time in times for lost in LOST_COSTS
     )
     cut: tuple[CutObservations, ...] = tuple(map(CutObservations, CUT_PUBLISHED))
+    entrant: Entrant | None = None
     name: str = "zipkin"
     source: str = (
         "cases and optimal costs: Zipkin (2008), Old and new methods for lost-sales inventory systems, Operations "
@@ -164,18 +171,19 @@ class Zipkin:
     @property
     def parts(self) -> Sequence[Part]:
         """The cases, then the cut observations."""
-        return (*self.cases, *self.cut)
+        return tuple(replace(each, entrant=self.entrant) for each in (*self.cases, *self.cut))
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
         """Costs by case, with the true distribution and from logs of each size; then means in % above the optimum."""
         found = []
-        for size in ("known", *map(str, SIZES)):
+        sizes = ("known", *map(str, SIZES)) if self.entrant is None else tuple(map(str, SIZES))
+        for size in sizes:
             for case in self.cases:
                 costs, told = np.atleast_1d(measured[case.key][size]), size == "known"
                 for by, published in case.published().items():
                     if told or by == "optimum":
                         found.append(BoardRow.of(_of(size), case.name, "average cost", costs, published, by))
-        for size in ("known", *map(str, SIZES)):
+        for size in sizes:
             for law in LEAD_TIMES:
                 cases = [case for case in self.cases if case.law == law]
                 if not cases:

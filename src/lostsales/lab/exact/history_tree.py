@@ -15,7 +15,7 @@ from lostsales.lab.exact.value_iteration import Actions, Criterion, Program, Pro
 from lostsales.types import Array, Bools, Floats, Ints
 
 LIMIT = 20_000  # most decisions (history, feature state, action) that are enumerated
-CERTAIN = 1e-9  # a probability below this counts as 0
+CERTAIN = 1e-9  # a probability below this is treated as 0
 
 
 class Block(NamedTuple):

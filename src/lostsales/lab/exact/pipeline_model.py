@@ -15,7 +15,7 @@ from lostsales.lab.exact.finite_model import COUNT_TAIL, Resolution, most_demand
 from lostsales.lab.exact.pipeline_loops import Tables
 from lostsales.lab.exact.pmf import demand_pmf, opening_pmf, opening_stocks, scenario_laws
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.period import waiting_times
+from lostsales.policy.deliveries import waiting_times
 from lostsales.policy.view import Action, View
 from lostsales.simulation.demand_laws import Geometric, Poisson
 from lostsales.simulation.scenario import Scenario
@@ -48,7 +48,7 @@ class PipelineModel:
     def of(cls, scenario: Scenario, grid: Resolution, sees_demand: bool = True) -> "PipelineModel":
         """The model of a scenario whose stock, orders and demand are whole numbers.
 
-        Where only sales are observed, the last demand is known up to a belief after a stock-out.
+        If only sales are observed, the last demand is known up to a belief after a stock-out.
         """
         refuse_fractions(scenario)
         _refuse_hidden(scenario)

@@ -87,7 +87,7 @@ def solve(
 ) -> Solution:
     """Solve a scenario by dynamic programming on its true law of demand.
 
-    Where orders take time the state has the pipeline too, up to `MOST_STATES` states.
+    If orders take time the state has the pipeline too, up to `MOST_STATES` states.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def solve_reference(
 ) -> Solution:
     """Solve a scenario for a criterion, and once more on a coarser grid to measure the discretisation error.
 
-    Policies are planned on the law of demand. Where the first period is off the law (`start.lag_term`) the value
+    Policies are planned on the law of demand. If the first period is off the law (`start.lag_term`) the value
     accounts for it, and with `first_row` the first decision is optimal for it too.
     """
     if max_depth is not None and max_depth < 1:

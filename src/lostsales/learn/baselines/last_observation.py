@@ -23,11 +23,11 @@ from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
-from lostsales.learn.cfqi.choices import MOST_ITERATIONS, TAIL, TARGETS
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.partition import Partition
 from lostsales.learn.cfqi.policy import QPolicy
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
+from lostsales.learn.cfqi.settings import MOST_ITERATIONS, TAIL, TARGETS
 from lostsales.learn.function.q_function import FunctionClass
 from lostsales.learn.learner import Learner
 from lostsales.learn.training_data import TrainingData

@@ -42,7 +42,7 @@ class PlugIn:
         # Whole units above the stock are at least half a unit above it; without a flag they may be equal to it.
         gap = float(observed.censored_above[rows[0]] - observed.available[rows[0]]) + 0.5 * observed.integer
         residual = demand + gap * ~is_event - covariates @ slopes
-        # Efron's rule: the largest counts as an event, so that no mass is left over.
+        # Efron's rule: the largest is an event, so that no mass is left over.
         curve = kaplan_meier(residual, is_event | (residual == residual.max()), integer=False)
         mass = -np.diff(np.r_[1.0, curve.survival])
         above = np.cumsum((mass * curve.times)[::-1])[::-1] / np.cumsum(mass[::-1])[::-1]

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, period_profit
+from lostsales.data.economics import UnitCosts, critical_fractile, period_profit
 from lostsales.data.log import DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
@@ -243,16 +243,3 @@ class Tuning:
     @property
     def _lead(self) -> int:
         return max(round(self.log.problem.lead_times.mean), 0)
-
-
-def critical_fractile(price: float, costs: UnitCosts, discount: float, lead_time: int) -> float:
-    """(p + lost - c) / (p + lost + h - discount c): a unit left over costs h and saves its price c tomorrow.
-
-    What an order earns comes as many periods later as its lead time.
-
-    >>> round(critical_fractile(6.0, UnitCosts(lost=2, order=3, holding=1), 0.9, lead_time=0), 4)
-    0.7937
-    """
-    ahead = discount**lead_time
-    earns, keeps = ahead * (price + costs.lost), ahead * (costs.holding - discount * costs.order)
-    return float(np.clip((earns - costs.order) / max(earns + keeps, 1e-12), 0.0, 1.0))

@@ -45,7 +45,7 @@ class Thresholds:
     ) -> Action:
         """The wanted action, or the nearest that the grid and the rules allow; of two orders as near the smaller.
 
-        `position` is the stock unless given; `limit` the most that the supply lets each row order.
+        `position` is by default the stock; `limit` the most that the supply lets each row order.
 
         >>> grid = ActionGrid(np.array([4.0, 5.0]), np.array([0.0, 5.0, 10.0]), np.inf)
         >>> rule, stock = Thresholds(3, 9, price=5, waiting_price=4), np.array([0.0, 3.0, 4.0])

@@ -12,20 +12,21 @@ from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductAttributes
 from lostsales.demand.censoring.runs import ANY_DEPTH, DepthRule
 from lostsales.errors import LostSalesError
-from lostsales.learn.cfqi.lags import lags_of_view
+from lostsales.learn.cfqi.partition import lags_of_view
 from lostsales.learn.cfqi.safe_actions import SafeActions, arrival_of
 from lostsales.learn.cfqi.support import Support
 from lostsales.learn.cfqi.targets import ActionValueFunction
 from lostsales.learn.cfqi.value_function import ValueFunction
 from lostsales.learn.function.q_function import QFunction
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.base import PolicyBase, PolicyWrapper
+from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, greedy
 from lostsales.policy.history import blocks_of_view, supply_columns
 from lostsales.policy.policy import Policy
 from lostsales.policy.product_rows import attributes_of_view
 from lostsales.policy.rules import SavedRules
 from lostsales.policy.view import Action, View
+from lostsales.policy.wrapper import PolicyWrapper
 from lostsales.saved_fields import NonNegative, OneOf, numbers
 from lostsales.types import Bools, Floats, Ints
 
@@ -205,7 +206,7 @@ class QPolicy(PolicyBase):
         return np.hstack([attributes_of_view(self.attributes, view)[0], earlier])
 
     def penalty(self, depth: int, block: Floats, may: Bools | None, actions: Floats) -> Floats:
-        """U at a depth of histories against actions of which some may be taken, (rows, actions)."""
+        """U at a depth, histories against actions, (rows, actions)."""
         q, support = self.q[min(depth, len(self.q) - 1)], self._support(depth)
         if not self.on_gains or support is None:
             return q.penalty(block, actions, self.beta)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Protocol
 import numpy as np
 from scipy.linalg import eigh, solve_triangular
 from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpotrf, dpotri, dpstrf
 
 from lostsales.errors import LostSalesError
 from lostsales.learn.function.feature_maps import FeatureMap, KernelMap, LinearMap
@@ -17,7 +17,7 @@ from lostsales.saved_fields import Axis, OneOf, Positive, numbers
 from lostsales.types import Floats, Ints
 
 LOW_RANK_FROM = 300  # landmarks from which on a low rank is worth its eigenvalues
-LOW_RANK_ERROR = 1e-7  # of k_post, at most
+LOW_RANK_ERROR = 1e-7  # residual of a row of K, as a share of the ridge, that is left out
 INTERPOLATION_ERROR = 1e-3  # of a function of norm 1, over actions
 
 
@@ -63,7 +63,7 @@ class PairwiseVariance:
         return least
 
     def of_gains(self, history: Floats, actions: Floats, usual: Ints) -> Floats:
-        """Variance of the difference; what the map leaves over counts as independent between actions."""
+        """Variance of the difference; the residual of the map is treated as independent between actions."""
         phi_b, left_b = self._mapped(history, actions[usual])
         columns = []
         for number, each in enumerate(actions):
@@ -184,16 +184,24 @@ def posterior_variance_of(mapped: FeatureMap, factor: RidgeFactor, ridge: float,
 def _of_every_row(mapped: KernelMap, ridge: float) -> FactoredVariance:
     """M = (K + ridge)^-1 / ridge where every row is a landmark, by a root of low rank where the kernel is smooth.
 
-    With K = V diag(s) V', a direction of small s has at most s / (s + ridge) of the prior variance.
+    With K = V diag(s) V', a direction of small s has at most s / (s + ridge) of the prior variance; pivoted Cholesky
+    factorisation leaves such directions out.
     """
     pairs = mapped.history, mapped.action
     gram = mapped.kernel.between(pairs, pairs)
-    if len(gram) < LOW_RANK_FROM:
-        return FactoredVariance(mapped.kernel, *pairs, RidgeFactor.of(gram, ridge).inverse() / ridge, ridge)
-    spectrum, vectors = eigh(gram, driver="evd", check_finite=False, overwrite_a=True)
-    kept = spectrum > LOW_RANK_ERROR * ridge
-    root = vectors[:, kept] / np.sqrt(ridge * (spectrum[kept] + ridge))
-    found = FactoredVariance(mapped.kernel, *pairs, root @ root.T, ridge)
-    if 2 * root.shape[1] <= len(root):
-        vars(found)["low_rank_root"] = root
-    return found
+    if len(gram) >= LOW_RANK_FROM:
+        factor, order, rank, _ = dpstrf(gram, lower=1, tol=LOW_RANK_ERROR * ridge)
+        if 2 * rank <= len(gram):
+            half = np.empty((len(gram), rank))
+            half[order - 1] = np.tril(factor[:, :rank])
+            spectrum, vectors = eigh(half.T @ half, driver="evd", check_finite=False, overwrite_a=True)
+            kept = spectrum > LOW_RANK_ERROR * ridge
+            spectrum, vectors = spectrum[kept], vectors[:, kept]
+            root = half @ (vectors / np.sqrt(ridge * spectrum * (spectrum + ridge)))
+            found = FactoredVariance(mapped.kernel, *pairs, root @ root.T, ridge)
+            vars(found)["low_rank_root"] = root
+            return found
+    root, _ = dpotrf(gram + ridge * np.eye(len(gram)), lower=1, overwrite_a=1)
+    inverse, _ = dpotri(root, lower=1, overwrite_c=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    return FactoredVariance(mapped.kernel, *pairs, inverse / ridge, ridge)

@@ -108,7 +108,7 @@ class FunctionClass(StrictSettings):
 class Scaler:
     """Coordinates less their mean, over their standard deviation; constant ones are dropped.
 
-    Where the interquartile range is smaller than the standard deviation it is taken instead (in a normal law it is 1.35
+    If the interquartile range is smaller than the standard deviation it is taken instead (in a normal law it is 1.35
     times as large), so that one series with an outlying stock does not compress all others.
     """
 

@@ -15,7 +15,7 @@ PAIRS = 200_000  # (history, action) pairs that are predicted at once
 
 @runtime_checkable
 class Regressor(Protocol):
-    """A regressor, of which a copy is fitted at each depth and iteration."""
+    """A regressor; a copy is fitted at each depth and iteration."""
 
     def fit(self, inputs: Floats, targets: Floats) -> Any:
         """Learn from rows of (history, price, order), standardised."""

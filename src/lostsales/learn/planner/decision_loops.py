@@ -140,7 +140,7 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
             if demand[k] > available or (not strict and demand[k] >= available):
                 total += demand[k]
                 n_above += 1
-        # Where the law rules the stock-out out, demand was hardly more than what was available.
+        # If the law rules the stock-out out, demand was hardly more than what was available.
         means[row] = total / n_above if n_above else available + (demand[n_atoms - 1] - demand[0]) / n_atoms
 
 

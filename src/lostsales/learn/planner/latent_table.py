@@ -54,7 +54,7 @@ def latent_atoms(
 
     The last demand is observed, or hidden by one stock-out, or by several. A belief with mean mu is taken to be mu
     plus the centred upper half of a law: after one stock-out of the residual law, after several of the law after one.
-    Where residuals are `local`, each node has those of its own.
+    If residuals are `local`, each node has those of its own.
     """
     observed = _mean_latents(evidence, law, states, prices, lags, shape)
     residuals = None if local is None else _residual_atoms(local, observed, states, prices, lags)

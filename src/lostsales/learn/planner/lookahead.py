@@ -15,7 +15,7 @@ QUICK_PATHS = 32  # a quarter of the usual number: a first look
 
 
 class Lookahead(Learner):
-    """Planner at given prices: orders by sampled futures of demand; the price stays as it is.
+    """Planner at given prices: orders by sampled futures of demand; the price is kept.
 
     Every product has levels of demand with several rates and trends, which follow its sales through stock-outs and are
     weighted by how well they foretold it; season, prices and features shift demand. Paths of demand and of deliveries

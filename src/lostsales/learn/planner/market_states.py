@@ -1,6 +1,6 @@
 """Market states: what the features do to demand today (z), and what is known of tomorrow.
 
-Where features are a calendar, its states follow one another as they do: today's and tomorrow's are exact, and with them
+If features are a calendar, its states follow one another as they do: today's and tomorrow's are exact, and with them
 the level of z. Any other features enter through two numbers: the index z, what they add to the mean of demand beyond
 the calendar, and the forecast w = E[z_{t+1} | features, price]. Between periods (z, w) moves among at most a few dozen
 cells, with probabilities counted in the log.
@@ -26,9 +26,9 @@ W_NODES = 7  # of its forecast for tomorrow
 # of demand by which z moves its mean.
 BESIDE_CYCLE, Z_STEP = 5, 1.0
 LEAST_MASS = 2e-3  # cells with a smaller share of the log are left to their neighbours
-USUAL_ROWS = 64  # of which the spread of demand is taken
+USUAL_ROWS = 64  # from which the spread of demand is estimated
 REFERENCE_ROWS = 20  # over whose price and last demand a mean with interactions is averaged
-LEAST_T = 4.0  # t statistic from which on the price of today counts as moving z of tomorrow
+LEAST_T = 4.0  # t statistic from which on the price of today moves z of tomorrow
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ LEAST_ROWS = 40  # of a series, for its level to be followed
 LEAST_GAIN = 0.01  # of the mean log score so many periods ahead, and
 LEAST_T = 1.7  # times its standard error over blocks of rows: where nothing moves the gain is below 0
 BLOCK = 20  # rows
-MIN_LEVEL_CHANGE = 0.2  # relative change up to which a level that never moved counts as chance, and so do changes up to
+MIN_LEVEL_CHANGE = 0.2  # relative change up to which a level that never moved is chance, and so do changes up to
 LEVEL_CHANGE_QUANTILE = 0.99  # ... this quantile of those that the filter made of the log, in which none moved
 FIRST_ROWS = 15  # of a product, until its filter has settled
 

@@ -37,7 +37,7 @@ class PipelineGrid(NamedTuple):
 
     @classmethod
     def of(cls, stock_step: float, order_step: float, stocks: int, nodes: int, columns: int) -> "PipelineGrid":
-        """Grid of these sizes and steps, of which that of an order is rounded to a multiple of the stock's."""
+        """Grid of these sizes and steps; that of an order is rounded to a multiple of the stock's."""
         steps = max(1, round(order_step / stock_step))
         own = steps * stock_step
         return cls(stock_step * np.arange(float(stocks)), own * np.arange(float(nodes)), steps, columns)

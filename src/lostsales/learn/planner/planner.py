@@ -72,30 +72,30 @@ class Planner(Learner):
     """Planner: prices and orders together, on a demand distribution that is estimated from the censored log.
 
     Profit and stock balance are known, and demand does not depend on the stock (Assumption 4), so only the law of
-    demand given prices, features and its past is learned. Where states are few and demand depends on its past, a
+    demand given prices, features and its past is learned. If states are few and demand depends on its past, a
     dynamic program decides; in a run of stock-outs the hidden demand enters its state by the mean of the belief over
     it. Products, dates and long lead times are decided by a search on sampled futures with common random numbers.
 
     Parameters
     ----------
     iterations : int, optional
-        Greedy sweeps of the dynamic program, at most; 40 unless given. Sweeps stop when the values have converged.
+        Greedy sweeps of the dynamic program, at most; by default 40. Sweeps stop when the values have converged.
     rules : Rules
         Business rules that every action obeys.
     seed : int
         The same seed gives the same policy.
     draws : int, optional
-        Demand distributions planned on: the fitted one, and others from a bootstrap over series. Three unless given,
+        Demand distributions planned on: the fitted one, and others from a bootstrap over series. By default three,
         and one where orders take longer than a period.
     pessimism : float
         0: maximise the mean value over the laws; towards 1: an ever lower quantile of it.
     price_caution : float
-        Where products have price responses of their own, another price than the usual one is worth less by what so many
+        If products have price responses of their own, another price than the usual one is worth less by what so many
         standard errors of the elasticity cost today.
     discount : float, optional
-        Discount of the plan; the larger of the problem's and 0.97 unless given.
+        Discount of the plan; by default the larger of the problem's and 0.97.
     families : tuple of Family, optional
-        Families among which the demand distribution is chosen; all that apply unless given.
+        Families among which the demand distribution is chosen; by default all that apply.
     safe : {"none", "paper"}
         "paper": from the log's max_depth on, the highest price with the largest order.
     decides_by : {"auto", "states", "paths"}
@@ -133,7 +133,7 @@ class Planner(Learner):
     draws: Annotated[int, Field(ge=1)] | None = Field(
         None,
         description="Demand distributions planned on: the fitted one, and others from a bootstrap over series; "
-        f"{USUAL_LAWS} unless given, and 1 where orders take longer than a period.",
+        f"By default {USUAL_LAWS}, and 1 where orders take longer than a period.",
     )
     pessimism: Annotated[float, Field(ge=0, le=1)] = Field(
         0.0, description="0: optimise the mean over these distributions; towards 1: an ever lower quantile."
@@ -144,10 +144,10 @@ class Planner(Learner):
         "errors of its elasticity cost today.",
     )
     discount: Annotated[float, Field(ge=0, lt=1)] | None = Field(
-        None, description=f"Discount of the plan; the larger of the problem's and {LEAST_DISCOUNT} unless given."
+        None, description=f"Discount of the plan; by default the larger of the problem's and {LEAST_DISCOUNT}."
     )
     families: Annotated[tuple[Family, ...], Field(min_length=1)] | None = Field(
-        None, description="Families among which the demand distribution is chosen; all that apply unless given."
+        None, description="Families among which the demand distribution is chosen; by default all that apply."
     )
     safe: PlannerSafe = Field(
         "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'

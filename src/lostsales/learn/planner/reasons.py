@@ -153,7 +153,7 @@ def price_facts(
 def _price_at_usual_stock(policy: PlanValues, view: View, belief: Belief, action: Action, outlook: Outlook) -> Floats:
     """The best price if the stock just covered today, where less stock raises and more stock lowers the price.
 
-    Where an order arrives before sales, it covers today, and only a stock that needs no order moves the price.
+    If an order arrives before sales, it covers today, and only a stock that needs no order moves the price.
     """
     flow = policy.physics.flow
     enough = np.zeros(len(view.stock)) if flow.before else np.minimum(outlook.high, flow.capacity)

@@ -26,7 +26,7 @@ COORDINATES = ("market", "price", "last demand", "mean")  # of `Points`
 
 @dataclass(frozen=True, eq=False)
 class ReplayPolicy(PlanPolicy):
-    """Greedy in Q: the decisions of a plan, made on kernel-weighted rows in place of a law of demand."""
+    """Greedy in Q: the decisions of a plan, made on kernel-weighted rows instead of a demand distribution."""
 
     @classmethod
     def of(cls, plan: PlanPolicy, rows: str) -> "ReplayPolicy":
@@ -51,7 +51,7 @@ class ReplayFQI(Learner):
     Parameters
     ----------
     iterations : int, optional
-        Greedy sweeps of Q-iteration, at most; 40 unless given. Sweeps stop when the values have converged.
+        Greedy sweeps of Q-iteration, at most; by default 40. Sweeps stop when the values have converged.
     rules : Rules
         Business rules that every action obeys.
     seed : int
@@ -63,7 +63,7 @@ class ReplayFQI(Learner):
         How the demand of a row is moved to another state: by a difference of means, by their ratio, or by what
         predicts held-out rows better.
     discount : float, optional
-        Discount of Q; the larger of the problem's and 0.97 unless given.
+        Discount of Q; by default the larger of the problem's and 0.97.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class ReplayFQI(Learner):
         "ratio (`scale`), or by what predicts held-out rows better (`learn`).",
     )
     discount: Annotated[float, Field(ge=0, lt=1)] | None = Field(
-        None, description=f"Discount of Q; the larger of the problem's and {LEAST_DISCOUNT} unless given."
+        None, description=f"Discount of Q; by default the larger of the problem's and {LEAST_DISCOUNT}."
     )
 
     def fit(self, log: DecisionLog, progress: Progress | None = None) -> ReplayPolicy:

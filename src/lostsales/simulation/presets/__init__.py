@@ -5,6 +5,9 @@ from importlib import resources
 # Demand depends on what no log shows: they are simulated, but neither solved nor environments.
 HIDDEN_STATE = frozenset({"confounded", "cost-shocks", "drift", "regime", "two-lag"})
 
+# Former names, still understood: `paper` read as the paper itself.
+ALIASES = {"paper": "appendix"}
+
 
 def preset_names(hidden_state: bool = True) -> tuple[str, ...]:
     """The names of the scenarios that ship with the package, those with a hidden state included unless not wanted."""
@@ -31,7 +34,7 @@ def register_environments() -> None:
     """Make presets without a hidden state known to Gymnasium; the environment is imported when one is made."""
     import gymnasium
 
-    for preset in preset_names(hidden_state=False):
+    for preset in (*preset_names(hidden_state=False), *ALIASES):
         gymnasium.register(
             environment_id(preset),
             entry_point="lostsales.simulation.environment:RetailerEnv",

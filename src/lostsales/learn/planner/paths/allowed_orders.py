@@ -22,7 +22,7 @@ def nearest_allowed(
 ) -> Action:
     """Nearest candidate; the lower of two prices that are as near, and the smaller of two orders.
 
-    Where the problem lists no prices, the wanted one counts as listed, and with it what the rules name; where it lists
+    If the problem lists no prices, the wanted one is treated as listed, and with it what the rules name; if it lists
     no orders, the multiples around the wanted one, none, the least and the most that may be ordered.
     """
     limit, room = view.order_limit(problem), room_of(problem)

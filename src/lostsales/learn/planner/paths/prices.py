@@ -99,7 +99,7 @@ def planned_price(
 ) -> Floats:
     """Price of the largest expected margin, (rows,); the usual one where no other is better beyond its uncertainty.
 
-    Demand at a candidate (rows, candidates) is that at the usual price (rows,) times exp(effect), of which `uncertain`
+    Demand at a candidate (rows, candidates) is that at the usual price (rows,) times exp(effect), where `uncertain`
     is the standard deviation. `caution` standard deviations of the gain are subtracted when candidates are compared,
     and the gain of the best must exceed one.
     """

@@ -1,19 +1,24 @@
-"""Cox and accelerated-failure-time models of censored demand, by the survival library lifelines."""
+"""Cox and accelerated-failure-time models of censored demand, with weights and a ridge penalty.
 
-import warnings
+No maintained library has both for the Python and pandas of today: statsmodels, against which Cox is tested, has neither
+weights nor a log-normal model.
+"""
+
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.optimize import minimize
+from scipy.special import log_ndtr, ndtr
 
 from lostsales.data.progress import Progress
 from lostsales.demand.survival.tail import TAIL_CODES, TAIL_EXPONENTIAL, TAIL_LAST, TAIL_REFUSE, Bound
 from lostsales.errors import LostSalesError
-from lostsales.types import Bools, Floats
+from lostsales.types import Bools, Floats, Ints
 
 PENALTY = 0.01  # ridge penalty on standardised covariates, besides covariates / rows
+MOST_STEPS, CLOSE = 50, 1e-9  # of Newton's method
 GRID = 1_000  # cells in which a smooth curve is integrated
 CELLS = 4_000_000  # rows times cells in memory at a time
 
@@ -63,29 +68,13 @@ class Regression:
 
     def _fit(self, learn: Floats, weights: Floats) -> tuple[Survival, float]:
         """Survival curve given covariates, and the level up to which it is identified."""
-        try:
-            import pandas as pd
-            from lifelines import CoxPHFitter, LogNormalAFTFitter
-        except ImportError:
-            raise LostSalesError(
-                f"the estimator {self.model!r} needs the survival library: pip install 'lostsales[survival]'"
-            ) from None
-        used = weights > 0
-        names = [f"x{index}" for index in range(learn.shape[1])]
-        frame = pd.DataFrame(learn, columns=names)
-        frame = frame.assign(demand=self._times(), is_event=self.is_event, weight=weights)[used]
-        penalty = PENALTY + learn.shape[1] / len(learn)
-        fitter: Any = CoxPHFitter(penalizer=penalty) if self.model == "cox" else LogNormalAFTFitter(penalizer=penalty)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # those that matter end in an exception
-                fitter.fit(frame, "demand", "is_event", weights_col="weight", robust=False)
-        except Exception as error:  # noqa: BLE001, the library raises many kinds
-            reason = str(error).strip().splitlines()[0]
-            raise LostSalesError(f"the estimator {self.model!r} does not fit {used.sum()} rows: {reason}") from None
+        used, penalty = weights > 0, PENALTY + learn.shape[1] / len(learn)
+        rows = learn[used], self._times()[used], self.is_event[used], weights[used]
         if self.model == "cox":
-            return _cox_curve(fitter), float(self.demand[used].max())
-        return self._aft_curve(fitter), self.bound.demand_max
+            return _cox_curve(*rows, penalty), float(self.demand[used].max())
+        if not (used & self.is_event).any():
+            raise LostSalesError(f"the estimator {self.model!r} does not fit {used.sum()} rows: none shows its demand")
+        return self._aft_curve(*fit_lognormal(*rows, penalty)), self.bound.demand_max
 
     @property
     def _shift(self) -> float:
@@ -98,10 +87,7 @@ class Regression:
         middle = 0.5 if self.bound.integer else 0.0
         return np.maximum(self.demand + self._shift - np.where(self.is_event, middle, 0.0), 1e-9)
 
-    def _aft_curve(self, fitter: Any) -> Survival:
-        centre, slopes = fitter.params_["mu_"]["Intercept"], fitter.params_["mu_"].drop("Intercept").to_numpy()
-        sigma = float(np.exp(fitter.params_["sigma_"]["Intercept"]))
-
+    def _aft_curve(self, centre: float, slopes: Floats, sigma: float) -> Survival:
         def survival(covariates: Floats, level: Floats) -> Floats:
             time = np.log(np.maximum(level + self._shift, 1e-300))
             return np.asarray(ndtr(((covariates @ slopes + centre)[:, None] - time) / sigma))
@@ -135,19 +121,79 @@ class Regression:
         return np.where(refused, np.nan, excess)
 
 
-def _cox_curve(fitter: Any) -> Survival:
+def _cox_curve(covariates: Floats, times: Floats, is_event: Bools, weights: Floats, penalty: float) -> Survival:
     """Survival curve SF(c | x) = prod over z <= c of (1 - h(z))^risk(x); without covariates it is Kaplan-Meier's.
 
-    The library's own exp(-H(c) risk(x)) leaves too much mass if many demands are tied.
+    h is Breslow's baseline hazard. The usual exp(-H(c) risk(x)) leaves too much mass if many demands are tied.
     """
-    baseline = fitter.baseline_hazard_
-    times, hazard = baseline.index.to_numpy(dtype=np.float64), baseline.iloc[:, 0].to_numpy()
+    levels, at = np.unique(times, return_inverse=True)
+    slopes = fit_cox(covariates, times, is_event, weights, penalty)
+    risk = weights * np.exp(covariates @ slopes)
+    at_risk = np.cumsum(np.bincount(at, risk)[::-1])[::-1]
+    hazard = np.bincount(at, weights * is_event) / at_risk
     steps = np.r_[0.0, np.cumsum(-np.log1p(-np.minimum(hazard, 1 - 1e-15)))]
-    slopes = fitter.params_.to_numpy()
-    centre = float(fitter._norm_mean.to_numpy() @ slopes)
 
     def survival(covariates: Floats, level: Floats) -> Floats:
-        risk = np.exp(covariates @ slopes - centre)[:, None]
-        return np.asarray(np.exp(-risk * steps[np.searchsorted(times, level, side="right")]))
+        risk = np.exp(covariates @ slopes)[:, None]
+        return np.asarray(np.exp(-risk * steps[np.searchsorted(levels, level, side="right")]))
 
     return survival
+
+
+def fit_cox(covariates: Floats, times: Floats, is_event: Bools, weights: Floats, penalty: float) -> Floats:
+    """Slopes of proportional hazards: the partial likelihood with Efron's ties and a ridge penalty, by Newton steps.
+
+    Efron: the l-th of d tied events, l = 0, ..., d - 1, leaves the share l / d of all d out of those at risk. Weights
+    count rows. The mean over rows is penalised by penalty / 2 times the squared slopes.
+    """
+    levels, at = np.unique(times, return_inverse=True)
+    slopes, total = np.zeros(covariates.shape[1]), float(weights.sum())
+    count = np.bincount(at, weights * is_event)  # d, by level
+    tied, rank = np.repeat(np.arange(len(levels)), count.astype(int)), _ranks(count.astype(int))
+    share = rank / count[tied]
+    for _ in range(MOST_STEPS):
+        risk = weights * np.exp(covariates @ slopes)
+        # Sums over those at risk at each level, and over its events, of 1 and of the covariates.
+        sums = [np.bincount(at, risk * x) for x in (np.ones_like(risk), *covariates.T)]
+        of_events = [np.bincount(at, risk * is_event * x) for x in (np.ones_like(risk), *covariates.T)]
+        s, d = (np.stack(each, axis=1) for each in ([np.cumsum(each[::-1])[::-1] for each in sums], of_events))
+        left = s[tied] - share[:, None] * d[tied]  # (events, 1 + covariates)
+        mean = left[:, 1:] / left[:, :1]
+        gradient = (weights * is_event) @ covariates - mean.sum(axis=0) - total * penalty * slopes
+        # How often each row counts in the sums: while it is at risk, less its share of its own ties.
+        times_counted = np.cumsum(np.bincount(tied, 1 / left[:, 0], len(levels)))
+        counted = times_counted[at] - is_event * np.bincount(tied, share / left[:, 0], len(levels))[at]
+        hessian = (covariates * (risk * counted)[:, None]).T @ covariates - mean.T @ mean
+        step = np.linalg.solve(hessian + total * penalty * np.eye(len(slopes)), gradient)
+        slopes = slopes + np.clip(step, -1.0, 1.0)
+        if np.abs(step).max(initial=0.0) < CLOSE:
+            break
+    return slopes
+
+
+def _ranks(count: Ints) -> Ints:
+    """0, ..., d - 1 for each d."""
+    return np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+
+
+def fit_lognormal(
+    covariates: Floats, times: Floats, is_event: Bools, weights: Floats, penalty: float
+) -> tuple[float, Floats, float]:
+    """Mean, slopes and standard deviation of the logarithm: the censored likelihood with a ridge penalty on slopes."""
+    logs, design = np.log(times), np.column_stack([np.ones(len(times)), covariates])
+    share = weights / weights.sum()
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        sigma = np.exp(at[-1])
+        z = (logs - design @ at[:-1]) / sigma
+        density, above = -0.5 * z**2 - at[-1], log_ndtr(-z)
+        hazard = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - above)
+        by_z = np.where(is_event, -z, -hazard)
+        value = -float(share @ np.where(is_event, density, above)) + penalty / 2 * float(at[1:-1] @ at[1:-1])
+        gradient = np.r_[(share * by_z / sigma) @ design, float(share @ (by_z * z + is_event))]
+        gradient[1:-1] += penalty * at[1:-1]
+        return value, gradient
+
+    start = np.r_[np.average(logs, weights=weights), np.zeros(covariates.shape[1]), np.log(max(logs.std(), 1e-3))]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[*[(None, None)] * (len(start) - 1), (-10, 10)])
+    return float(found.x[0]), found.x[1:-1], float(np.exp(found.x[-1]))

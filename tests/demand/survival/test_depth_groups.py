@@ -7,7 +7,7 @@ from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.survival.covariates import block_covariates, market_covariates
+from lostsales.demand.survival.depth_groups import block_covariates, market_covariates
 
 
 def test_the_block_of_a_row_goes_back_to_its_anchor_and_leaves_today_out() -> None:

@@ -1,10 +1,14 @@
-"""Against lifelines, in an environment of its own (`make test` runs it): curves to 1e-12, Cox and AFT on their laws."""
+"""Kaplan-Meier and Cox against statsmodels, the log-normal model against its likelihood, and both on their laws."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.stats import norm
+from statsmodels.duration.hazard_regression import PHReg
+from statsmodels.duration.survfunc import SurvfuncRight
 
 from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
@@ -12,31 +16,68 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.demand.survival.imputation import impute
-from lostsales.demand.survival.lifelines_models import Regression
+from lostsales.demand.survival.regressions import Regression, fit_cox, fit_lognormal
 from lostsales.demand.survival.tail import Bound
 from lostsales.errors import LostSalesError
 from lostsales.types import Floats
 
-lifelines = pytest.importorskip("lifelines")
-
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 300), st.booleans(), st.booleans())
-def test_kaplan_meier_is_that_of_the_library(seed: int, rows: int, tied: bool, weighted: bool) -> None:
+def test_kaplan_meier_is_that_of_statsmodels(seed: int, rows: int, tied: bool, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     times = rng.integers(0, 12, rows).astype(float) if tied else rng.exponential(3, rows)
     events = rng.random(rows) < rng.uniform(0.2, 1)
+    events[0] = True  # theirs needs one
     weights = rng.integers(1, 9, rows) / 2 if weighted else np.ones(rows)
     curve = kaplan_meier(times, events, weights)
-    with pytest.warns() if weighted and (weights % 1).any() else _nothing():
-        theirs = lifelines.KaplanMeierFitter().fit(times, events, weights=weights)
-    levels = np.unique(times)
-    ours = np.r_[1.0, curve.survival][np.searchsorted(curve.times, levels, side="right")]
-    np.testing.assert_allclose(ours, theirs.survival_function_at_times(levels), rtol=0, atol=1e-12)
+    theirs = SurvfuncRight(times, events.astype(int), freq_weights=weights)
+    ours = np.r_[1.0, curve.survival][np.searchsorted(curve.times, theirs.surv_times, side="right")]
+    np.testing.assert_allclose(ours, theirs.surv_prob, rtol=0, atol=1e-12)
 
 
-class _nothing:  # noqa: N801, stands where pytest.warns does
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
+@pytest.mark.parametrize("tied", [False, True])
+def test_cox_is_that_of_statsmodels(tied: bool) -> None:
+    """Efron's ties, and rows drawn twice count as two rows."""
+    rng = np.random.default_rng(1)
+    columns, drawn = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    times = rng.exponential(np.exp(columns @ [0.5, -0.3, 0.0]))
+    times = np.ceil(4 * times) if tied else times
+    events = rng.random(300) < 0.7
+    again = np.repeat(np.arange(300), drawn)
+    theirs = PHReg(times[again], columns[again], events[again].astype(int), ties="efron").fit(disp=0)
+    used = drawn > 0
+    ours = fit_cox(columns[used], times[used], events[used], drawn[used].astype(float), 0.0)
+    np.testing.assert_allclose(ours, theirs.params, atol=1e-6)
+
+
+def test_the_ridge_penalty_is_a_prior_on_the_slopes() -> None:
+    """At the optimum the slope of the log likelihood, by statsmodels, is the penalty times the slopes."""
+    rng = np.random.default_rng(2)
+    columns = rng.normal(size=(200, 2))
+    times, events = rng.exponential(np.exp(columns[:, 0])), rng.random(200) < 0.6
+    slopes = fit_cox(columns, times, events, np.ones(200), 0.1)
+    score = PHReg(times, columns, events.astype(int), ties="efron").score(slopes)
+    np.testing.assert_allclose(score, 200 * 0.1 * slopes, atol=1e-6)
+
+
+def test_the_lognormal_model_is_at_the_top_of_its_likelihood() -> None:
+    """Against a likelihood written with scipy's normal distribution, and a search without derivatives."""
+    rng = np.random.default_rng(3)
+    columns, weights = rng.normal(size=(150, 2)), rng.integers(0, 3, 150).astype(float)
+    logs = 1 + columns @ [0.4, -0.2] + 0.3 * rng.normal(size=150)
+    limit = 1 + 0.5 * rng.normal(size=150)
+    times, events, penalty = np.exp(np.minimum(logs, limit)), logs <= limit, 0.05
+
+    def loss(at: Floats) -> float:
+        law = norm(at[0] + columns @ at[1:3], np.exp(at[3]))
+        value = np.where(events, law.logpdf(np.log(times)), law.logsf(np.log(times)))
+        return float(-(weights @ value) / weights.sum() + penalty / 2 * at[1:3] @ at[1:3])
+
+    centre, slopes, sigma = fit_lognormal(columns, times, events, weights, penalty)
+    found = minimize(
+        loss, np.array([1.0, 0, 0, -1]), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12, "maxiter": 4000}
+    )
+    np.testing.assert_allclose([centre, *slopes, np.log(sigma)], found.x, atol=1e-4)
 
 
 def drawn_log(
@@ -129,11 +170,7 @@ def test_without_events_the_tail_rule_answers() -> None:
     assert not filled.identified[filled.hidden].any()
 
 
-def test_a_model_that_cannot_be_fitted_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fit(*_: object, **__: object) -> None:
-        raise lifelines.exceptions.ConvergenceError("Convergence halted.\nTry this and that.")
-
-    log, _ = drawn_log("cox", 0, series=30)
-    monkeypatch.setattr(lifelines.CoxPHFitter, "fit", fit)
-    with pytest.raises(LostSalesError, match=r"the estimator 'cox' does not fit \d+ rows: Convergence halted.$"):
-        impute(log, estimator="cox", replicates=0)
+def test_a_model_without_an_observed_demand_raises() -> None:
+    hidden = np.zeros(30, dtype=bool)
+    with pytest.raises(LostSalesError, match="the estimator 'aft' does not fit 30 rows: none shows its demand"):
+        Regression("aft", np.ones((30, 1)), np.ones(30), hidden, Bound(15.0, "to_max", True), np.zeros((0, 30)))
