@@ -192,6 +192,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "pc-fqi linear released": lambda: _of_scenario("pc-fqi", kind="linear"),
     "c-fqi polynomial released": lambda: _of_scenario("c-fqi", kernels=[{"kind": "polynomial", "coefficient": 0.1}]),
     "planner released": lambda: _fitted("planner", log_of_scenario(), draws=1),
+    "replay-fqi released": lambda: _fitted("replay-fqi", log_of_scenario()),
     f"{SOLVED} oracle": lambda: _solved("oracle", ""),
     f"{SOLVED} pi-star on beliefs": lambda: _solved("pi-star", "", "beliefs"),
     f"{SOLVED} pi-star on histories": lambda: _solved("pi-star", "", "histories"),

@@ -16,7 +16,7 @@ from tests.fuzz.policy_files import opened, sealed, used
 # One of each kind, and those whose parts differ.
 MANY_ARRAYS = ("c-fqi", "pc-fqi released", "pc-fqi linear released", "planner released", "planner with lead times")
 NAMES = (
-    *("base-stock", "newsvendor", "lookahead", "planner", "replay-fqi", "projected-level with lead times"),
+    *("base-stock", "newsvendor", "lookahead", "planner", "replay-fqi released", "projected-level with lead times"),
     *(
         "behaviour released",
         "fqi-plugin released",

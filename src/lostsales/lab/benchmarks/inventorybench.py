@@ -19,7 +19,7 @@ from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, PROMISED,
 from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
-from lostsales.types import Bools, Floats
+from lostsales.types import Array, Bools, Floats
 
 SHOWN, SALES_ONLY = "demand shown after each period", "only sales shown"
 # Best published in each batch, and over all instances: https://tianyipeng.github.io/InventoryBench/ (2025).
@@ -109,7 +109,7 @@ def _scored(board: str, case: str, scores: Floats, best: float | None) -> BoardR
 
 
 @dataclass(frozen=True, eq=False)
-class Lookahead:
+class BatchOrders:
     """Our orders for a batch, from what is shown: arrivals, and demand or sales."""
 
     batch: Batch
@@ -118,7 +118,7 @@ class Lookahead:
     supply: KnownSupply | SupplyBelief
 
     @classmethod
-    def start(cls, batch: Batch, search: Search = DEFAULT) -> "Lookahead":
+    def start(cls, batch: Batch, search: Search = DEFAULT) -> "BatchOrders":
         """Before the first period."""
         return cls(batch, search, MovingLevels.start(len(batch)).after(batch.train), start_of(batch))
 
@@ -127,7 +127,7 @@ class Lookahead:
         situation = _situation(self.batch, stock, self.supply, self.search)
         return find_actions(self.levels, situation, TERMS, self.search).order
 
-    def after(self, order: Floats, arrived: Floats, shown: Floats, hidden: Bools) -> "Lookahead":
+    def after(self, order: Floats, arrived: Floats, shown: Floats, hidden: Bools) -> "BatchOrders":
         """After a period; where demand is hidden, what is shown is a part of it."""
         levels = self.levels.after(shown[:, None], hidden[:, None])
         return replace(self, levels=levels, supply=self.supply.after(order, arrived))
@@ -157,7 +157,7 @@ class InventoryBenchPolicy:
 
     def reset(self) -> None:
         """Forget what was seen since the start."""
-        self.player = Lookahead.start(self.batch)
+        self.player = BatchOrders.start(self.batch)
 
     def get_order(
         self,
@@ -173,8 +173,8 @@ class InventoryBenchPolicy:
     ) -> float:
         """Order of a period, counted from 1."""
         if period > 1:
-            seen = (np.array([float(each)]) for each in (previous_order, previous_arrivals, previous_demand))
-            self.player = self.player.after(*seen, np.zeros(1, dtype=bool))
+            order, arrived, shown = (np.array([float(x)]) for x in (previous_order, previous_arrivals, previous_demand))
+            self.player = self.player.after(order, arrived, shown, np.zeros(1, dtype=bool))
         return float(self.player.order(np.array([float(on_hand_inventory)]))[0])
 
 
@@ -187,10 +187,10 @@ def play_batch(
     and of a fixed lead time how long it is. Chances of random ones are learned as units arrive or do not.
     """
     n, periods = batch.demand.shape
-    deliveries, player, costs, flow = Deliveries.of(batch), Lookahead.start(batch, search), _costs(batch), SHOP.flow
+    deliveries, player, costs, flow = Deliveries.of(batch), BatchOrders.start(batch, search), _costs(batch), SHOP.flow
     stock, reward = np.zeros(n), np.zeros(n)
     asked = entrant.start(batch.history) if entrant else None
-    seen = {f"last_{name}": np.zeros(n) for name in ("sales", "stockout", "order", "received")}
+    seen: dict[str, Array] = {f"last_{name}": np.zeros(n) for name in ("sales", "stockout", "order", "received")}
     for t in range(periods):
         if asked is None:
             order = player.order(stock)
