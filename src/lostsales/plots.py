@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SEEN, HIDDEN, QUIET = "#0072B2", "#D55E00", "#8A94A6"  # readable for the colour-blind, on light and dark
 NORMAL_95 = 1.96
+MOST_SHOWN = 20  # products in a picture
 
 
 def _canvas(title: str, height: float = 3.6) -> "tuple[Figure, Axes]":
@@ -119,6 +120,28 @@ def draw_intervals(figures: Sequence[tuple[str, Any]], title: str, label: str) -
     axes.set_yticks(range(len(figures)), [name if each is not None else f"{name}: no figure" for name, each in figures])
     axes.set_ylim(len(figures) - 0.5, -0.5)
     axes.set_xlabel(label)
+    return figure
+
+
+def draw_demand(drivers: dict[str, float], found: Any) -> "Figure":
+    """Shares of the variance of demand by driver, and elasticities with their 95 % bands, the largest first."""
+    order = np.argsort(found.elasticity)[:MOST_SHOWN]
+    figure = _canvas("", height=1.6 + 0.28 * max(len(drivers), len(order)))[0]
+    figure.clear()
+    left, right = figure.subplots(1, 2)
+    left.barh(list(drivers), [100 * each for each in drivers.values()], color=SEEN)
+    left.invert_yaxis()
+    left.set_title("What drives demand", loc="left")
+    left.set_xlabel("share of its variance, %")
+    reach = NORMAL_95 * found.standard_error[order]
+    right.errorbar(found.elasticity[order], np.arange(len(order)), xerr=reach, fmt="o", color=SEEN, capsize=3)
+    right.axvline(0, color=QUIET, linewidth=1)
+    right.set_yticks(np.arange(len(order)), [str(each) for each in found.names[order]])
+    right.invert_yaxis()
+    right.set_title("Price elasticity", loc="left")
+    right.set_xlabel("change of demand in % where the price rises by 1 %")
+    for each in (left, right):
+        each.spines[["top", "right"]].set_visible(False)
     return figure
 
 
