@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SEEN, HIDDEN, QUIET = "#0072B2", "#D55E00", "#8A94A6"  # readable for the colour-blind, on light and dark
 NORMAL_95 = 1.96
+MOST_DECISIONS = 40  # that are drawn
 
 
 def _canvas(title: str, height: float = 3.6) -> "tuple[Figure, Axes]":
@@ -119,6 +120,21 @@ def draw_intervals(figures: Sequence[tuple[str, Any]], title: str, label: str) -
     axes.set_yticks(range(len(figures)), [name if each is not None else f"{name}: no figure" for name, each in figures])
     axes.set_ylim(len(figures) - 0.5, -0.5)
     axes.set_xlabel(label)
+    return figure
+
+
+def draw_decisions(found: Any, title: str) -> "Figure":
+    """Recommended orders as bars, one a row, with prices next to the names."""
+    names, columns = found.problem.columns, found.columns
+    shown = slice(0, MOST_DECISIONS)
+    keys = [found.keys[part][shown].tolist() for part in names.series_parts]
+    labels = [" / ".join(map(str, each)) for each in zip(*keys, strict=True)]
+    price, order = columns[names.price][shown], columns[names.order][shown]
+    figure, axes = _canvas(title, height=1.4 + 0.3 * len(labels))
+    axes.barh(range(len(labels)), order, color=SEEN)
+    axes.set_yticks(range(len(labels)), [f"{name}, {each:g}" for name, each in zip(labels, price, strict=True)])
+    axes.invert_yaxis()
+    axes.set_xlabel("order, in units; next to each product its price")
     return figure
 
 

@@ -46,7 +46,8 @@ def test_demand_prints_json(log_path: Path) -> None:
 def test_demand_tells_a_person(log_path: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "width", width)
     lines = run("demand", log_path, "--replicates", 2).splitlines()
-    assert max(map(len, lines)) <= width
+    assert lines[0].startswith("Where the price is 10 % higher, demand is -")
+    assert max(map(len, lines[1:])) <= width
     assert not any("…" in line for line in lines)
     text = "\n".join(lines)
     for said in ("of them censored", "linear mean, additive noise", "chosen", "Effects on demand", "last demand",
