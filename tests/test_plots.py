@@ -38,6 +38,7 @@ def test_a_log_shows_sales_and_stockouts_of_one_product(log: Any) -> None:
     assert figure.axes[0].get_title(loc="left") == COLA
     assert heights(figure, "sold") == log.sales[rows].tolist()
     assert len(heights(figure, "stock-out")) == log.censored[rows].sum() > 0
+    assert figure._repr_html_().startswith("<svg")  # in a notebook
     with pytest.raises(LostSalesError, match="there is no product 'Tea'"):
         log.plot("Tea")
 

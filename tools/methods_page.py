@@ -10,10 +10,8 @@ from lostsales.learn.learner import LEARNERS, Learner
 PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
 HEAD = f"""# Every method and its settings
 
-Written by `python -m tools.methods_page` from the registry of learners; `lostsales methods METHOD` says the same, with
-methods of other packages. The default is `{DEFAULT}`. [Choosing a method](choosing.md) says which to take.
-
-The same settings can be given in three ways:
+Written by `python -m tools.methods_page`; `lostsales methods METHOD` shows the same, with methods of other packages.
+The default is `{DEFAULT}` ([which to take](choosing.md)). Settings can be given in three ways:
 
 ```text
 lostsales fit log.parquet --method c-fqi --set beta=5 --set rules.multiple=6 --out policy
@@ -21,17 +19,8 @@ lostsales fit log.parquet --method c-fqi --config settings.toml --out policy
 lostsales.fit(log, lostsales.CFQI(beta=5, rules=lostsales.Rules(multiple=6)))
 ```
 
-A value of `--set` is TOML (`function.ridges=[0.1, 1]`), or text where it is not. A dot leads into a table of the
-TOML file:
-
-```text
-beta = 5
-
-[rules]
-multiple = 6
-```
-
-Two things have no text and are given in Python only: `rules.mask`, a function, and `function` as a regressor.
+A value of `--set` is TOML (`function.ridges=[0.1, 1]`), or else text; a dot leads into a table. In Python only:
+`rules.mask`, a function, and `function` as a regressor.
 """
 
 
@@ -42,18 +31,23 @@ def page() -> str:
     lines = [HEAD, "## Methods", "", "| method | class | |", "|---|---|---|"]
     lines += [f"| `{each.method}` | `{LEARNERS.get(each.method).__name__}` | {each.about} |" for each in facts]
     lines += ["", "## Settings of every method", "", *_table(shared)]
-    told: dict[tuple[SettingField, ...], str] = {}
+    told: dict[SettingField, str] = {}
     for each in facts:
         lines += ["", f"## {each.method}", "", each.about, "", *_own(each, shared, told)]
     return "\n".join(lines) + "\n"
 
 
-def _own(facts: MethodFacts, shared: list[SettingField], told: dict[tuple[SettingField, ...], str]) -> list[str]:
-    own = tuple(each for each in facts.settings if each not in shared)
+def _own(facts: MethodFacts, shared: list[SettingField], told: dict[SettingField, str]) -> list[str]:
+    """Table of the settings that no method above has in the same words, and the names of the others."""
+    own = [each for each in facts.settings if each not in shared]
     if not own:
         return ["No settings of its own."]
-    first = told.setdefault(own, facts.method)
-    return _table(list(own)) if first == facts.method else [f"Settings as of [{first}](#{first})."]
+    new = [each for each in own if told.setdefault(each, facts.method) == facts.method]
+    lines = [*_table(new), ""] if new else []
+    for method in dict.fromkeys(told[each] for each in own if each not in new):
+        names = ", ".join(f"`{each.name}`" for each in own if told[each] == method)
+        lines += [f"As of [{method}](#{method}): {names}.", ""]
+    return lines[:-1]
 
 
 def _table(settings: list[SettingField]) -> list[str]:

@@ -13,12 +13,11 @@ from lostsales.data.settings import to_toml
 PAGE = Path(__file__).parents[1] / "docs" / "problem.md"
 HEAD = """# Every key of the problem file
 
-Written by `python -m tools.problem_page` from the model `lostsales.Problem`, whose arguments have the same names.
+Written by `python -m tools.problem_page` from `lostsales.Problem`, whose arguments have the same names.
 
-The problem says what a table of sales cannot: when orders arrive, what things cost, what the columns are called. It is
-a TOML file; `sales.toml` next to `sales.csv` is found by itself, another is given by `--problem`. `lostsales init
-sales.csv` proposes it from the table, with a comment on every line; `lostsales inspect sales.csv` reads the table with
-it. Every key has a default; a key that does not exist is an error that lists those that do.
+The problem file says when orders arrive, what things cost, and what the columns are called. `sales.toml` next to
+`sales.csv` is found automatically, another is given by `--problem`. `lostsales init sales.csv` proposes it. Every key
+has a default.
 
 ```toml
 arrival = "before"
@@ -40,7 +39,7 @@ sales = "Units Sold"
 
 def page() -> str:
     """The whole page: the keys at the top of the file, then those of each table."""
-    lines = [HEAD, "## Top of the file", "", "These keys stand before the first table.", "", *_rows(Problem)]
+    lines = [HEAD, "## Top of the file", "", "These keys come before the first table.", "", *_rows(Problem)]
     for key, model in nested_settings(Problem).items():
         lines += ["", f"## {_heading(key)}", "", _about(model), "", *_rows(model)]
     return "\n".join(lines) + "\n"

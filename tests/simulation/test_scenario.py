@@ -142,9 +142,7 @@ def test_discrete_noise_needs_probabilities(tmp_path: Path) -> None:
 
 
 def test_missing_scenarios_are_refused(tmp_path: Path) -> None:
-    assert "no scenario 'nowhere'; give the path of a .toml file or one of confounded, cost-shocks" in reasons(
-        "nowhere"
-    )
+    assert "no scenario 'nowhere'; give the path of a .toml file or one of appendix, confounded" in reasons("nowhere")
     assert "there is no file" in reasons(str(tmp_path / "nowhere.toml"))
 
 
