@@ -18,6 +18,16 @@ EXPERIMENTS = {
     "released": "released",
     "paper": "paper",
     "steady": "steady",
+    # To the letter next to our defaults: 50 runs, the paper's learners at ten levels, the others at three.
+    **{
+        f"faithful-{name}": f"{name} --behaviours {behaviours} --methods c-fqi,pc-fqi,fusion,"
+        "c-fqi-default,pc-fqi-default,fusion-default,fqi-imputed,fqi-plugin"
+        for name, behaviours in {
+            "released": "uniform,near-optimal,softmax",
+            "steady": "uniform,near-optimal",
+            "paper": "uniform,near-optimal",
+        }.items()
+    },
     "behaviours": "released --behaviours pi-star,softmax,ppo --ppo build/ppo --levels 10,50 "
     "--methods c-fqi,pc-fqi,fusion,c-fqi-default,pc-fqi-default,fusion-default",
 }

@@ -41,7 +41,7 @@ def test_the_service_starts_as_it_is_deployed(command: list[str], tmp_path: Path
     places = {"policies": str(policy), "keys.json": str(keys)}
     given = [places.get(Path(word).name, word) for word in command]
     given = [str(tmp_path / "decisions.db") if word.startswith("postgresql://") else word for word in given]
-    assert "Ready" in run(*given, "--check")
+    assert "ready to be served" in run(*given, "--check")
 
 
 def test_the_image_is_not_root_and_asks_the_service_for_its_health() -> None:

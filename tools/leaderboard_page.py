@@ -20,7 +20,11 @@ Written by `python -m tools.leaderboard_page` from the results in `docs/results/
 [public benchmarks](public-benchmarks.md) has the protocols, and how to run a policy of yours. Standard errors are in
 brackets.
 """
-BETTER = {"score": True, "share of logs whose regime the audit names": True}  # else less is better
+RULES = {
+    "score": "more is better",
+    "share of logs whose regime the audit names": "more is better",
+    "per cent of sales within the 80 % band": "80 is right",
+}
 
 
 def page() -> str:
@@ -50,10 +54,9 @@ def _tables(entries: list[dict[str, Any]]) -> list[str]:
         cells = {(row["case"], row["who"]): _figure(row) for row in reversed(shown)}
         lines = [[case, *(cells.get((case, each), "") for each in who)] for case in cases]
         what = board if board == figure else f"{board}: {figure}"
-        rule = "more is better" if BETTER.get(figure) else "less is better"
-        parts.append(
-            f"\n{what[0].upper()}{what[1:]} ({rule}).\n\n" + "\n".join(markdown_table(["", *who], lines)) + "\n"
-        )
+        rule = RULES.get(figure, "less is better")
+        table = "\n".join(markdown_table(["", *who], lines))
+        parts.append(f"\n{what[0].upper()}{what[1:]} ({rule}).\n\n{table}\n")
     return parts
 
 

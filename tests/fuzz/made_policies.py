@@ -75,14 +75,7 @@ def question(name: str = "") -> tuple[pd.DataFrame, pd.DataFrame]:
     today = last.assign(period="2026-03-26")[["series", "department", "period", "stock", "order_cost"]]
     unknown = today.head(1).assign(series="a new one", department="bakery")
     recent = table().groupby("series").tail(9)
-    if "levels" in name:  # with rows that the log did not have
-        today, later = today.assign(period="2026-03-31"), recent.assign(period=_days_later(recent["period"], 5))
-        recent = pd.concat([recent, later[later["period"] > recent["period"].max()]], ignore_index=True)
     return recent, pd.concat([today, unknown], ignore_index=True)
-
-
-def _days_later(dates: "pd.Series[str]", days: int) -> "pd.Series[str]":
-    return (pd.to_datetime(dates) + pd.Timedelta(days=days)).dt.strftime("%Y-%m-%d")
 
 
 @cache
@@ -94,7 +87,7 @@ def log_with_lead_times(order_days: bool = False) -> lostsales.SalesLog:
 
 @cache
 def log_with_weekdays() -> lostsales.SalesLog:
-    """The table without rules, where the weekday counts: a calendar in the plan, and levels that may move."""
+    """The table without rules, where the weekday counts."""
     problem = {"arrival": "before", "calendar": ["weekday"], "costs": {"lost": 0.5, "order": 1, "holding": 0.05}}
     return lostsales.read_log(table().drop(columns="order_cost"), lostsales.Problem.model_validate(problem))
 
@@ -172,15 +165,9 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "lookahead": lambda: _fitted("lookahead", log(), paths=20),
     "c-fqi": lambda: _fitted_quickly("c-fqi", log()),
     "pc-fqi": lambda: _fitted_quickly("pc-fqi", log()),
-    "planner": lambda: _fitted("planner", log(), draws=1, decides_by="states"),
-    "planner on paths": lambda: _fitted("planner", log(), paths=20),
+    "planner": lambda: _fitted("planner", log(), paths=20),
     "replay-fqi": lambda: _fitted("replay-fqi", log()),
-    "planner with weekdays": lambda: _fitted(
-        "planner", log_with_weekdays(), draws=1, level="fixed", decides_by="states"
-    ),
-    "planner with levels": lambda: _fitted(
-        "planner", log_with_weekdays(), draws=1, level="follow", decides_by="states"
-    ),
+    "planner with weekdays": lambda: _fitted("planner", log_with_weekdays(), paths=20),
     "lookahead with weekdays": lambda: _fitted("lookahead", log_with_weekdays(), paths=20),
     **{
         f"{name} with lead times": partial(_with_lead_times, name)
@@ -194,7 +181,6 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "base-stock in dozens": lambda: _in_dozens(made("base-stock")),
     "lookahead in dozens": lambda: _in_dozens(made("lookahead")),
     "planner in dozens": lambda: _in_dozens(made("planner")),
-    "planner with levels in dozens": lambda: _in_dozens(made("planner with levels")),
     "planner for some": lambda: ChosenProducts(made("planner"), np.array(["tea", "cake"], dtype=object)),
     "base-stock in dozens for some": lambda: ChosenProducts(
         made("base-stock in dozens"), np.array(["tea"], dtype=object)
@@ -206,6 +192,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "pc-fqi linear released": lambda: _of_scenario("pc-fqi", kind="linear"),
     "c-fqi polynomial released": lambda: _of_scenario("c-fqi", kernels=[{"kind": "polynomial", "coefficient": 0.1}]),
     "planner released": lambda: _fitted("planner", log_of_scenario(), draws=1),
+    "replay-fqi released": lambda: _fitted("replay-fqi", log_of_scenario()),
     f"{SOLVED} oracle": lambda: _solved("oracle", ""),
     f"{SOLVED} pi-star on beliefs": lambda: _solved("pi-star", "", "beliefs"),
     f"{SOLVED} pi-star on histories": lambda: _solved("pi-star", "", "histories"),

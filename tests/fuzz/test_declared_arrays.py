@@ -14,9 +14,9 @@ from tests.fuzz.made_policies import made_file
 from tests.fuzz.policy_files import opened, sealed, used
 
 # One of each kind, and those whose parts differ.
-MANY_ARRAYS = ("c-fqi", "pc-fqi released", "pc-fqi linear released", "planner with levels", "planner with lead times")
+MANY_ARRAYS = ("c-fqi", "pc-fqi released", "pc-fqi linear released", "planner released", "planner with lead times")
 NAMES = (
-    *("base-stock", "newsvendor", "lookahead", "planner", "replay-fqi", "projected-level with lead times"),
+    *("base-stock", "newsvendor", "lookahead", "planner", "replay-fqi released", "projected-level with lead times"),
     *(
         "behaviour released",
         "fqi-plugin released",
@@ -89,6 +89,6 @@ def test_an_array_of_another_length_is_refused_or_gives_a_decision(name: str, tm
 
 
 def test_all_kinds_are_changed() -> None:
-    kinds = {opened(made_file(name))[1]["kind"] for name in (*NAMES, "c-fqi", "planner with levels")}
+    kinds = {opened(made_file(name))[1]["kind"] for name in (*NAMES, "c-fqi", "planner released")}
     inside = {"q"}  # of others, whose arrays are changed as well
     assert kinds | inside == set(POLICIES.names)

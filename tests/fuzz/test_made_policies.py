@@ -59,12 +59,7 @@ def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Pat
         ("newsvendor", {"policy.grid.rules.forbidden": [[1, 2]] * 1_001}, "forbidden: Tuple should have at most 1000"),
         ("base-stock in dozens", {"policy.products.shop_unit": 1e308}, "unit: Input should be less than or equal to 1"),
         ("newsvendor", {"policy.problem.clock.calendars.closed": []}, "closed must have a calendar"),
-        (
-            "planner with levels",
-            {"policy.level.spread.linear": 1e-30},
-            "linear: Input should be greater than or equal to 0.000001",
-        ),
-        ("planner with levels", {"policy.policy.kind": "q"}, "is not usable"),
+        ("base-stock", {"policy.policy.kind": "q"}, "is not usable"),
         (
             "lookahead",
             {"policy.search.paths": 10_000, "policy.review": 1_000},
@@ -72,10 +67,10 @@ def changed(name: str, path: Path, change: dict[str, Any], **arrays: Any) -> Pat
         ),
         (
             "planner with lead times",
-            {"policy.policy.policy.following.grids.0.steps": 10**9},
+            {"policy.following.grid.steps": 10**9},
             "steps: Input should be less than or equal to 1000000",
         ),
-        ("planner with lead times", {"policy.policy.policy.following.grids.0.steps": 7}, "must be even grids from 0"),
+        ("planner with lead times", {"policy.following.grid.steps": 7}, "must be even grids from 0"),
         (
             "newsvendor",
             {"policy.problem.clock.calendars.closed": [{}] * 100_000, "policy.problem.clock.calendars.week": 10_080},
@@ -92,14 +87,6 @@ def test_hostile_settings_are_refused(name: str, change: dict[str, Any], expecte
 @pytest.mark.parametrize(
     ("name", "arrays", "expected"),
     [
-        (
-            "planner with levels",
-            {f"level.{name}": np.zeros((3, 1)) for name in ("total", "weight", "score")},
-            r"'level.total' must have the shape \(levels, 7\)",
-        ),
-        ("planner with levels", {"level.slopes": np.zeros(2), "level.centre": np.zeros(2)}, "here level inputs 8"),
-        ("planner with levels", {"level.weight": np.full((3, 7), -0.3)}, "must lie between 0 and"),
-        ("planner with levels", {"level.last": np.full(3, 2**63, np.uint64)}, "must lie between -9.22337e"),
         ("base-stock in dozens", {"products.unit": np.full(3, 1e308)}, "'products.unit' must lie between"),
         ("lookahead", {"market.season.week": np.full(52, 1e-30)}, "'market.season.week' must lie between 0.001 and"),
     ],
@@ -111,7 +98,7 @@ def test_hostile_arrays_are_refused(name: str, arrays: dict[str, Any], expected:
 
 @pytest.mark.parametrize("value", [0.0, 1e-9, 1e9, 1e30])
 @pytest.mark.parametrize(
-    "array", ["series.products.sizes", "series.effects", "series.products.seen.order_ceiling", "candidates.orders"]
+    "array", ["products.sizes", "market.response.coefficients", "products.seen.order_ceiling", "candidates.orders"]
 )
 def test_numbers_within_their_limits_give_a_decision_or_one_error(array: str, value: float, tmp_path: Path) -> None:
     members, _ = opened(made_file("planner"))

@@ -43,7 +43,7 @@ def test_ten_thousand_damaged_and_hostile_files(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.fixture(scope="module")
 def plan() -> Path:
-    return made_file("planner")
+    return made_file("planner released")
 
 
 def refusal(origin: Path, path: Path, settings: dict[str, Any], **arrays: Any) -> str:
@@ -61,18 +61,17 @@ def refusal(origin: Path, path: Path, settings: dict[str, Any], **arrays: Any) -
     [
         ({"demand_max": -1e9}, {}, "demand_max: Input should be greater than or equal to"),
         ({"integer": 1}, {}, "integer: Input should be a valid boolean"),
-        ({}, {"series.scale": np.full(4, np.nan)}, "'series.scale' must lie between 1e-30 and 1e+30, but has nan"),
-        ({}, {"series.group": np.full(4, 9)}, "'series.group' must lie between 0 and"),
-        ({}, {"steps": np.zeros((3, 2))}, "'steps' must lie between 1e-30 and 1e+30, but has 0"),
-        ({}, {"latents": np.zeros((3, 1, 3, 2, 399, 33, 32), np.float32)}, "'latents' must have the shape (groups, la"),
+        ({}, {"ranges": np.full((2, 2), np.nan)}, "'ranges' must lie between"),
+        ({}, {"steps": np.zeros(2)}, "'steps' must lie between 1e-30 and 1e+30, but has 0"),
+        ({}, {"latents": np.zeros((1, 3, 2, 399, 33, 32), np.float32)}, "'latents' must have the shape (laws, "),
         ({}, {"states.w_nodes": np.array([1.0, 0.0])}, "'states.w_nodes' must rise"),
-        ({}, {"series.products.attributes.names": np.zeros(3)}, "names' must hold texts, but holds float64"),
-        ({}, {"steps": np.ones((3, 2), ">f8")}, "'steps' must hold numbers, but holds >f8"),
+        ({}, {"attributes.names": np.zeros(3)}, "names' must hold texts, but holds float64"),
+        ({}, {"steps": np.ones(2, ">f8")}, "'steps' must hold numbers, but holds >f8"),
         ({}, {"foreign": np.zeros(6)}, "an array 'foreign', which this kind of policy does not have"),
         ({"extra": 1}, {}, "extra: no such key"),
         ({"physics": {}}, {}, "physics: no such key"),
-        ({"following": {"is": "os.system"}}, {}, "its following must be one of ByStock, ByPipeline"),
-        ({"series": None}, {}, "its series must be a table"),
+        ({"following": {"is": "os.system"}}, {}, "its following must be one of ByStock, ByPipeline, ByPaths"),
+        ({"states": None}, {}, "its states must be a table"),
     ],
 )
 def test_hostile_numbers_of_a_plan_are_refused_before_a_loop_runs(
@@ -88,11 +87,11 @@ def test_a_plan_of_impossible_grids_is_refused(plan: Path, tmp_path: Path) -> No
     message = refusal(plan, tmp_path / "policy", {}, **{"candidates.prices": many, "candidates.orders": many})
     assert "it decides among 1,000 prices and 1,000 orders; at most 100,000 pairs can be" in message
     values = members["array_following.values"]
-    fewer = {"following.values": np.ascontiguousarray(np.repeat(values, 2, axis=2))}
+    fewer = {"following.values": np.ascontiguousarray(np.repeat(values, 2, axis=1))}
     assert "its values must be of its market states" in refusal(plan, tmp_path / "policy", {}, **fewer)
     longer = {"states.w_nodes": members["array_states.w_nodes"][:1] + np.arange(50.0)}
     assert "its values must be of its market states" in refusal(plan, tmp_path / "policy", {}, **longer)
-    one_lag = {"latents": members["array_latents"][..., :1, :], "following.values": values[:, :, :, :, :1]}
+    one_lag = {"latents": members["array_latents"][..., :1, :], "following.values": values[:, :, :, :1]}
     assert "must have the shape" in refusal(plan, tmp_path / "policy", {}, **one_lag)
 
 
@@ -189,7 +188,7 @@ def test_bytes_after_the_archive_do_not_count_as_content(plan: Path, tmp_path: P
     assert lostsales.load(path).summary() == {"method": "planner"}
 
 
-@pytest.mark.parametrize("name", ["planner", "planner with weekdays", "replay-fqi"])
+@pytest.mark.parametrize("name", ["planner", "planner with weekdays", "planner released", "replay-fqi"])
 def test_a_stock_far_beyond_the_plan_is_decided_as_a_large_one(name: str) -> None:
     """Its position among the stocks of the plan is bounded before it becomes a whole number."""
     policy: Any = lostsales.load(made_file(name))

@@ -91,40 +91,6 @@ def relative_log(log: DecisionLog, products: ProductTable, grid: CandidateGrid, 
     return replace(log, **_divided(log, products.scale, np.divide), **changed)
 
 
-def at_usual_level(log: DecisionLog, relative: Floats) -> DecisionLog:
-    """Log with the quantities of each row divided by its level (rows,), whole where they were."""
-    whole = has_whole_sales(log)
-
-    def divided(values: Floats) -> Floats:
-        return np.rint(values / relative) if whole else values / relative
-
-    before = log.problem.arrival == "before"
-    available = divided(log.available)
-    stock = np.minimum(divided(log.stock), available) if before else available
-    order = np.maximum(available - stock, 0.0) if before else divided(log.order)
-    sales = np.where(log.censored, available, np.minimum(divided(log.sales), available))
-    problem = log.problem.model_copy(update={"orders": None})
-    return replace(
-        log,
-        problem=problem,
-        stock=stock,
-        order=order,
-        sales=sales,
-        stockout=log.censored,
-        out_of_stock=None,
-        open_time=None,
-        received=None,
-        adjustment=None,
-        pipeline=None,
-        last_sales=np.where(np.isnan(log.last_sales), np.nan, log.last_sales / relative[log.starts]),
-    )
-
-
-def has_whole_sales(log: AnyLog) -> bool:
-    """True where all sales are whole numbers."""
-    return bool((log.sales == np.rint(log.sales)).all())
-
-
 def relative_grid(log: DecisionLog, rules: BusinessRules, grid: CandidateGrid) -> CandidateGrid:
     """Grid relative to each product, also where the problem lists prices or orders for all."""
     problem = log.problem.model_copy(update={"prices": None, "orders": None})

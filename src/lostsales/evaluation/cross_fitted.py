@@ -1,6 +1,6 @@
 """Cross-fitting: a method is fitted without each fold, and each series decided by the policy not fitted to it."""
 
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,8 @@ from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.learn.fit import fit_in_shop_units
 from lostsales.learn.learner import Learner
 from lostsales.policy.base import PolicyBase
-from lostsales.policy.chosen_products import ChosenProducts
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
-from lostsales.policy.shop_units import InShopUnits
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Ints
 
@@ -83,17 +81,6 @@ class CrossFittedPolicy(PolicyBase):
             own = np.array([self.of_series.get(str(name), -1) for name in names])[at.reshape(-1)]
             which = np.where(own >= 0, own, which)
         return [(self.policies[each], np.flatnonzero(which == each)) for each in np.unique(which)]
-
-
-def as_replayed(policy: Policy, log: SalesLog) -> Policy:
-    """Policy for replays of a log, at the mean level of its demand where the policy follows that level."""
-    if isinstance(policy, InShopUnits):
-        return policy.replayed_on(log)
-    if isinstance(policy, ChosenProducts):
-        return as_replayed(policy.policy, log)  # the choice of products does not change decisions
-    if isinstance(policy, CrossFittedPolicy):
-        return replace(policy, policies=tuple(as_replayed(each, log) for each in policy.policies))
-    return policy
 
 
 def folds_of(prepared: PreparedLog, seed: int) -> tuple[list[Fold], str]:

@@ -159,9 +159,11 @@ class Evaluation:
 
     def policy_verdict(self, *, held_out: bool) -> PolicyVerdict:
         """The verdict as a policy file keeps it; a gain that may be in-sample is at most worth a pilot."""
-        advised: Advice = "pilot" if self.verdict == "deploy" and not held_out else self.verdict
+        if self.verdict == "deploy" and not held_out and self.decisive_gain is not None:
+            reason = f"an estimated gain of {self.decisive_gain.figures}"
+            return PolicyVerdict(advice="pilot", reason=reason, held_out=False)
         reason = self.sentence.removesuffix(f"; {PILOT_FIRST}").removesuffix(f"; {KEEP_CURRENT}")
-        return PolicyVerdict(advice=advised, reason=reason, held_out=held_out)
+        return PolicyVerdict(advice=self.verdict, reason=reason, held_out=held_out)
 
     def plot(self) -> Any:
         """Picture of what was earned and what the policy would earn by each estimator."""

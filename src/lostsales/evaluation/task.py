@@ -7,7 +7,6 @@ import numpy as np
 
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.cross_fitted import as_replayed
 from lostsales.evaluation.policy_on_log import check_policy, decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
@@ -49,7 +48,6 @@ class EvaluationTask:
         """`horizon` is by default the median length of a series, at most `MOST_HORIZON`: then long ones are cut."""
         check_policy(policy, prepared.log, horizon, start_stock)
         log = prepared.log
-        policy = as_replayed(policy, log)
         lengths = np.diff(np.r_[log.starts, len(log)])
         usual = int(np.median(lengths))
         if horizon is None and prepared.realised is not None:

@@ -99,8 +99,6 @@ def _in_shop_units(policy: SavedPolicy, counts: Counts) -> SavedPolicy:
         return policy
     products = counts.in_shop_units(ProductTable.of(counts.log)).without_scale()
     problem, usual = problem_in_units(policy.problem, 1 / counts.shop_unit), policy.usual_demand * counts.shop_unit
-    if isinstance(policy, InShopUnits):  # which follows a level
-        return replace(policy, problem=problem, products=products, usual_demand=usual)
     return InShopUnits(policy, problem, products, usual)
 
 

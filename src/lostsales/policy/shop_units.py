@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
 from lostsales.data.candidate_grid import CandidateGrid, snapped
-from lostsales.data.feature import Feature, feature_count
+from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
@@ -19,13 +18,12 @@ from lostsales.data.units import counted
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
-from lostsales.policy.moving_level import LevelStates
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.product_rows import ProductRows, rows_of_view
 from lostsales.policy.rules import Rules, SavedRules
 from lostsales.policy.view import EARLIER_PERIODS, Action, ClosedPeriod, Features, SeriesContext, View
 from lostsales.policy.wrapper import PolicyWrapper
-from lostsales.saved_fields import NOT_SAVED, NonNegative
+from lostsales.saved_fields import NonNegative
 from lostsales.types import Floats
 
 # Further columns of a decision, and fields of an expectation, that are quantities, and those that are money.
@@ -80,27 +78,21 @@ class ShopGrid:
 class InShopUnits(PolicyWrapper[SavedPolicy]):
     """Asks the policy inside in relative units, and answers in those of the shop.
 
-    Quantities are divided by the scale of their product, and by the level at which its demand is where that moves;
-    prices and unit costs by its usual price.
+    Quantities are divided by the scale of their product, prices and unit costs by its usual price.
     """
 
     problem: Problem  # of the shop
     products: ProductTable
     usual_demand: NonNegative
     grid: ShopGrid | None = None  # None: the policy inside chooses among the prices and orders of the shop
-    level: LevelStates | None = None  # None: the level of demand is not followed
-    # levels at which periods are replayed, by product
-    replayed: Annotated[dict[str, float] | None, NOT_SAVED] = None
 
     @property
     def may_recommend(self) -> CandidateGrid | None:
-        """Grid of the shop; None where orders are those of the policy inside times a level that moves."""
+        """Grid of the shop."""
         if self.grid is not None:
             return self.grid.candidates
         inside = self.policy.may_recommend
-        if inside is None or (self.level is not None and not self.level.still):
-            return None
-        return inside.in_units(1 / self.products.shop_unit)
+        return None if inside is None else inside.in_units(1 / self.products.shop_unit)
 
     @cached_property
     def asks(self) -> tuple[Feature, ...]:
@@ -117,8 +109,6 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
     def summary(self) -> dict[str, Any]:
         """Summary of the policy inside, and the units in which it is to be read."""
         more: dict[str, Any] = {}
-        if self.level is not None:
-            more["level"] = "followed" if self.level.still else "moves"
         if self.grid is not None:
             more["relative"] = True
         if (self.products.unit != 1).any():
@@ -142,8 +132,6 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
             name: _quantity(each, rows.scale) if name in QUANTITIES else each * money if name in MONEY else each
             for name, each in found.more.items()
         }
-        if self.level is not None:
-            more["demand_level"] = self._levels(view)
         found = replace(
             found,
             price=price,
@@ -176,10 +164,6 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
         atoms = self.policy.demand_atoms(self.inside(view, rows), price / rows.usual_price)
         return None if atoms is None else atoms * rows.scale[:, None]
 
-    def replayed_on(self, log: SalesLog) -> "InShopUnits":
-        """The policy at the mean level of a log, which is that of a demand model learned from it."""
-        return self if self.level is None else replace(self, replayed=self.level.mean_over(self._counts(log)))
-
     def counted(self, log: SalesLog) -> tuple["InShopUnits", SalesLog]:
         """The same policy and a log of the shop, with quantities counted in the units of products."""
         unit, products = self.products.shop_unit, self.products
@@ -190,12 +174,14 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
             grid=None if self.grid is None else self.grid.in_units(unit),
             usual_demand=self.usual_demand / unit,
         )
-        return in_counts, self._counts(log)
+        units, shop_unit = self.products.units_by_name, self.products.shop_unit
+        return in_counts, in_units(
+            log, shop_unit, np.array([units.get(str(name), shop_unit) for name in log.products.names])
+        )
 
     def rows(self, view: View) -> ProductRows:
-        """Divisors and limits of the products of a view, at the level where each stands."""
-        rows = rows_of_view(self.products, view)
-        return rows if self.level is None else replace(rows, scale=rows.scale * self._levels(view))
+        """Divisors and limits of the products of a view."""
+        return rows_of_view(self.products, view)
 
     def inside(self, view: View, rows: ProductRows) -> View:
         """The same open period as the policy inside sees it."""
@@ -220,51 +206,7 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
         found = Action(price * rows.usual_price, order * rows.scale)
         if self.grid is not None:
             found = self.grid.settled(view, rows, found, self.problem, self.asks)
-        elif self.level is not None:
-            found = found._replace(order=self._nearest_order(found.order, rows.unit))
         return found._replace(order=_quantity(found.order, 1.0))
-
-    def _nearest_order(self, order: Floats, unit: Floats) -> Floats:
-        """Nearest order that the problem allows, where a level has moved it off the orders of the shop."""
-        if self.problem.orders is None:
-            return np.rint(order / unit) * unit if self.level is not None and self.level.whole else order
-        listed = np.sort(np.array(self.problem.orders))
-        middle = (listed[1:] + listed[:-1]) / 2
-        return np.where(np.isnan(order), np.nan, listed[np.searchsorted(middle, np.nan_to_num(order))])
-
-    def _levels(self, view: View) -> Floats:
-        """Level of demand of each product of a view relative to its usual one: after its recent rows, where known."""
-        recent = None if view.recent is None else view.recent.log
-        if recent is not None:
-            levels = self._levels_after(recent)
-        else:
-            levels = self._usual_levels if self.replayed is None else self.replayed
-        if view.names is None:
-            return np.ones(len(view.stock))
-        return np.array([levels.get(str(name), 1.0) for name in view.names])
-
-    @cached_property
-    def _usual_levels(self) -> dict[str, float]:
-        return {} if self.level is None else self.level.without_recent_rows()
-
-    @cached_property
-    def _followed(self) -> "WeakKeyDictionary[SalesLog, dict[str, float]]":
-        """Levels after the recent rows of open days, as one day is asked about many times."""
-        return WeakKeyDictionary()
-
-    def _levels_after(self, recent: SalesLog) -> dict[str, float]:
-        if self.level is not None and recent not in self._followed:
-            self._followed[recent] = self.level.after(self._counts(recent)).now()
-        return self._followed.get(recent, {})
-
-    def _counts(self, log: SalesLog) -> SalesLog:
-        units, shop_unit = self.products.units_by_name, self.products.shop_unit
-        return in_units(log, shop_unit, np.array([units.get(str(name), shop_unit) for name in log.products.names]))
-
-    @classmethod
-    def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
-        """Number of inputs on which levels depend: the price and the features."""
-        return {"level inputs": 1 + feature_count(saved["problem"].features)}
 
 
 def relative_view(

@@ -266,8 +266,10 @@ def test_the_verdict_of_the_policy_is_shown_and_answered(tmp_path: Path) -> None
         rows = desk.post("/v1/recommend", {"rows": [ROW]}).json()["rows"]
         assert [each["verdict"] for each in rows] == ["not evaluated"]
     verdict = PolicyVerdict(advice="pilot", reason="no proven gain, +3.00 per week", held_out=True)
+    (tmp_path / "evaluated").mkdir()
+    policy = shop(tmp_path / "evaluated")
     with_verdict(load(policy), verdict).save(policy)
-    with running(tmp_path, policy) as desk:
+    with running(policy.parent, policy) as desk:
         desk.sign_in("read")
         assert verdict.sentence in desk.client.get("/").text
         active = next(each for each in desk.get("/v1/policies").json()["versions"] if each["active"])

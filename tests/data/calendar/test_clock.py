@@ -186,9 +186,7 @@ def test_the_logs_have_the_same_parts_rows_and_runs() -> None:
     np.testing.assert_array_equal(dated_runs.observed.is_observed, counted_runs.observed.is_observed)
 
 
-@pytest.fixture(
-    scope="module", params=[CFQI(iterations=2), Planner(draws=1, decides_by="states")], ids=["c-fqi", "planner"]
-)
+@pytest.fixture(scope="module", params=[CFQI(iterations=2), Planner(paths=20)], ids=["c-fqi", "planner"])
 def policies(request: pytest.FixtureRequest) -> list[SavedPolicy]:
     learner: Learner = request.param
     return [learner.fit(log.decisions("fit")) for log in logs()]

@@ -11,9 +11,7 @@ import lostsales
 from benchmarks.assortments import Assortment, AssortmentManager, optimal_policy
 from lostsales.data.business_rules import OwnRules
 from lostsales.demand.law.demand_law import Family
-from lostsales.learn.planner.following import ByStock
 from lostsales.learn.planner.planner import Planner
-from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import UNKNOWN_SERIES, UNSEEN
 from lostsales.policy.rules import Rules
@@ -114,31 +112,6 @@ def test_rules_of_some_products_bind_these_only() -> None:
     assert (orders[:, said] % 4 == 0).all()
     assert (orders[:, said] > 0).any()
     assert (orders[:, ~said] % 4 != 0).any()
-
-
-def test_rules_of_some_products_reach_the_plan_of_their_future() -> None:
-    """A least order of thirty periods of sales makes the future of that product worth less, and of no other."""
-    own = OwnRules(where={"series": ("product 1",)}, minimum=float(30 * SHOP.size[1]))
-    plain, bound = (
-        fitted(
-            TABLE,
-            PLANNER.model_copy(update={"rules": rules, "iterations": 3, "level": "fixed", "decides_by": "states"}),
-        )
-        for rules in (Rules(), Rules(own=(own,)))
-    )
-    worth = []
-    for policy in (plain, bound):
-        assert isinstance(policy, PlanPolicy)
-        assert isinstance(policy.following, ByStock)
-        values = policy.following.values.mean(axis=(1, 2, 3, 4, 5)) / policy.series.group_scale
-        worth.append(
-            {
-                str(name): values[group]
-                for name, group in zip(policy.series.products.names, policy.series.group[:-1], strict=True)
-            }
-        )
-    assert worth[1]["product 1"] < 0.95 * worth[0]["product 1"]
-    assert worth[1]["product 2"] == pytest.approx(worth[0]["product 2"], rel=0.02)
 
 
 def test_simple_rules_order_in_the_cases_of_each_product() -> None:

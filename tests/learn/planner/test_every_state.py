@@ -103,14 +103,13 @@ def test_a_decision_has_the_value_written_out_wherever_stock_and_orders_lie(worl
     rng = np.random.default_rng(6)
     by_node = rng.normal(size=(2, DEPTH_CAP + 1, LAGS, STOCKS, GRID.pipelines))
     latents = np.sort(rng.integers(0, 7, size=(3, 1, len(PRICES), LAGS, 8)).astype(float), axis=-1)
-    table = LatentTable(latents, STEPS[1], False, False, True, True, 100.0, 1.0)
+    table = LatentTable(latents, STEPS[1], False, True, True, 100.0)
     stock, lag = np.array([0.0, 1.3, 4.0, 9.0]), STEPS[1] * np.array([0.0, 1.0, 2.0, 3.0])
     pipeline = np.array([[0.0, 0.0], [1.5, 3.0], [4.0, 0.7], [6.0, 5.0]])
     depth, w = np.array([0, 1, 2, 2]), np.array([0.0, 0.3, 1.0, 0.5])
     rows, price, stays = len(stock), np.tile(PRICES, (4, 1)), np.array([0.0, 0.5, 1.2, 2.0])
     open_rows = Rows(
         z_position=np.zeros(rows),
-        shift=np.zeros(price.shape),
         w_position=np.repeat(w[:, None], len(PRICES), axis=1),
         depth=depth,
         lag=lag,
@@ -120,7 +119,6 @@ def test_a_decision_has_the_value_written_out_wherever_stock_and_orders_lie(worl
         price_position=np.tile(np.arange(len(PRICES), dtype=float), (rows, 1)),
         order=np.tile(ORDERS, (rows, 1)),
         pipeline=pipeline,
-        phase=np.zeros(rows, dtype=np.int64),
     )
     q = np.empty((rows, len(PRICES) * len(ORDERS)))
     every_state_values(q, open_rows, table, by_node, GRID, Dynamics(world, DISCOUNT, *STEPS, MEMORY))

@@ -63,15 +63,15 @@ def test_decisions_and_the_plan_agree_on_tomorrow(states: MarketStates) -> None:
     node, weight = states.cell_w(np.array([5.0]))
     for day in range(7):
         state = states.cycle.state(weekday(day))[0]
-        found = states.w_position(weekday(day), np.zeros(1), np.array([[5.0]]))
+        found = states.w_position(weekday(day), np.array([[5.0]]))
         assert found[0, 0] == pytest.approx(node[state, 0] + weight[state, 0])
 
 
 def test_known_features_of_tomorrow_replace_the_usual_successor(states: MarketStates) -> None:
     """Closed on the day after: the day after that comes next."""
-    usual = states.w_position(weekday(2), np.zeros(1), np.array([[5.0]]))
-    skipped = states.w_position(weekday(2), np.zeros(1), np.array([[5.0]]), (weekday(4), np.zeros(1)))
-    direct = states.w_position(weekday(3), np.zeros(1), np.array([[5.0]]))
+    usual = states.w_position(weekday(2), np.array([[5.0]]))
+    skipped = states.w_position(weekday(2), np.array([[5.0]]), weekday(4))
+    direct = states.w_position(weekday(3), np.array([[5.0]]))
     assert skipped[0, 0] == direct[0, 0] != usual[0, 0]
 
 
@@ -95,7 +95,7 @@ def test_features_beside_a_calendar_keep_their_chain() -> None:
     assert len(states.cycle) == 7
     np.testing.assert_allclose(states.transition.sum(axis=1), 1)
     high = np.column_stack([weekday(0), [1.0]])
-    at = states.w_position(high, np.zeros(1), np.array([[5.0]]))[0, 0]
+    at = states.w_position(high, np.array([[5.0]]))[0, 0]
     low, share = int(at), at - int(at)
     by_cell = states.transition[low] * (1 - share) + states.transition[min(low + 1, len(states.transition) - 1)] * share
     level = states.z_nodes[states.cells[:, 0]]

@@ -44,14 +44,12 @@ def test_demand_that_is_even_between_a_half_and_four_and_a_half(
         latents,
         1.0,
         multiplicative=False,
-        log_link=False,
         integer=integer,
         rounded=integer,
         demand_max=100.0,
-        scale=1.0,
     )
     one = np.zeros(1)
-    rows = PricedRows(one, one, one, np.zeros(1, dtype=np.int64), one, np.array([available]))
+    rows = PricedRows(one, one, np.zeros(1, dtype=np.int64), one, np.array([available]))
     found = np.empty((1, 4))
     expect_demand(found, rows, table)
     np.testing.assert_allclose(found[0], [2.5, chance, lost, 0.5 + 0.95 * 4], atol=1e-12)

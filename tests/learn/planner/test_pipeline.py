@@ -13,8 +13,7 @@ from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_demand
-from lostsales.learn.planner.following import ByPipeline
-from lostsales.learn.planner.paths.policy import PathPolicy
+from lostsales.learn.planner.following import ByPaths, ByPipeline
 from lostsales.learn.planner.planner import Planner, TooManyStatesError
 from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.simple import BaseStockRule
@@ -43,7 +42,7 @@ def poisson_model(log: SalesLog) -> DemandModel:
 
 def orders_of(policy: PlanPolicy, stock: Floats, pipeline: Floats | None) -> Floats:
     rows, no = len(stock), np.zeros(len(stock), dtype=bool)
-    names = np.full(rows, policy.series.products.names[0], dtype=object)
+    names = np.full(rows, policy.attributes.names[0], dtype=object)
     view = View(0, (), stock, np.full(rows, MEAN), no, no.astype(np.int16), None, (), names, None, pipeline)
     return policy.decide(view, np.random.default_rng(0)).order
 
@@ -90,7 +89,8 @@ def test_what_has_too_many_states_is_decided_on_paths() -> None:
     with pytest.raises(TooManyStatesError, match="sampled"):
         Planner(draws=1, families=LINEAR, decides_by="states").fit(log)
     policy = Planner(draws=1, families=LINEAR).fit(log)
-    assert isinstance(policy, PathPolicy)
+    assert isinstance(policy, PlanPolicy)
+    assert isinstance(policy.following, ByPaths)
     played, _ = simulate(weekly, policy, episodes=20, seed=3)
     is_day = played.period % 5 == 0
     assert not played.order[~is_day].any()

@@ -11,7 +11,6 @@ import lostsales
 from lostsales.errors import SettingError
 from lostsales.lab.exact.solve import criterion_of, solve_reference
 from lostsales.learn.planner.planner import Planner
-from lostsales.learn.planner.policy import PlanPolicy
 from lostsales.policy.rollout import play
 from lostsales.policy.view import Action, ClosedPeriod
 from lostsales.simulation.scenario import Scenario
@@ -126,8 +125,7 @@ def test_orders_follow_the_scale_of_each_series() -> None:
     )
     table = pd.DataFrame(columns | {"stockout": stockout})
     log = lostsales.read_log(table, problem).decisions("plan")
-    policy = Planner(families=LINEAR).plan(log)
-    assert isinstance(policy, PlanPolicy)
+    policy = Planner().fit(log)
     today = pd.DataFrame(
         {"series": ["1-0", "8-0", "40-0"], "period": 60, "stock": 0.0, "last_sales": [6.0, 48.0, 240.0]}
     )

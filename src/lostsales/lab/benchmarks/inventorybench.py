@@ -109,7 +109,7 @@ def _scored(board: str, case: str, scores: Floats, best: float | None) -> BoardR
 
 
 @dataclass(frozen=True, eq=False)
-class Lookahead:
+class BatchOrders:
     """Our orders for a batch, from what is shown: arrivals, and demand or sales."""
 
     batch: Batch
@@ -118,7 +118,7 @@ class Lookahead:
     supply: KnownSupply | SupplyBelief
 
     @classmethod
-    def start(cls, batch: Batch, search: Search = DEFAULT) -> "Lookahead":
+    def start(cls, batch: Batch, search: Search = DEFAULT) -> "BatchOrders":
         """Before the first period."""
         return cls(batch, search, MovingLevels.start(len(batch)).after(batch.train), start_of(batch))
 
@@ -127,7 +127,7 @@ class Lookahead:
         situation = _situation(self.batch, stock, self.supply, self.search)
         return find_actions(self.levels, situation, TERMS, self.search).order
 
-    def after(self, order: Floats, arrived: Floats, shown: Floats, hidden: Bools) -> "Lookahead":
+    def after(self, order: Floats, arrived: Floats, shown: Floats, hidden: Bools) -> "BatchOrders":
         """After a period; where demand is hidden, what is shown is a part of it."""
         levels = self.levels.after(shown[:, None], hidden[:, None])
         return replace(self, levels=levels, supply=self.supply.after(order, arrived))
@@ -157,7 +157,7 @@ class InventoryBenchPolicy:
 
     def reset(self) -> None:
         """Forget what was seen since the start."""
-        self.player = Lookahead.start(self.batch)
+        self.player = BatchOrders.start(self.batch)
 
     def get_order(
         self,
@@ -187,7 +187,7 @@ def play_batch(
     and of a fixed lead time how long it is. Chances of random ones are learned as units arrive or do not.
     """
     n, periods = batch.demand.shape
-    deliveries, player, costs, flow = Deliveries.of(batch), Lookahead.start(batch, search), _costs(batch), SHOP.flow
+    deliveries, player, costs, flow = Deliveries.of(batch), BatchOrders.start(batch, search), _costs(batch), SHOP.flow
     stock, reward = np.zeros(n), np.zeros(n)
     asked = entrant.start(batch.history) if entrant else None
     seen = {f"last_{name}": np.zeros(n) for name in ("sales", "stockout", "order", "received")}

@@ -20,7 +20,7 @@ from lostsales.learn.function.q_function import (
     QFunction,
     Scaler,
 )
-from lostsales.learn.function.ridge import CrossValidation, KernelCrossValidation, RidgeFactor
+from lostsales.learn.function.ridge import CrossValidation, RidgeFactor, SpectralCrossValidation
 from lostsales.types import Array, Bools, Floats, Ints
 
 # Above so many numbers features are kept in single precision, which is safe as |phi| <= 1 (unlike kernel values, whose
@@ -29,7 +29,7 @@ DOUBLE = 60_000_000
 KEEP = 400_000_000
 CANDIDATES = 5  # rows per landmark from which landmarks are drawn
 CHUNK = 4_000
-SHARED_FROM = 150  # rows of an exact regression from which on folds share its factors, which saves time
+SPECTRAL_FROM = 250  # landmarks in the cross-validation from which on its factors are shared by ridges and folds
 SPANS = 8  # of a long design, which threads work on
 MANY_ROWS = 20_000  # from which on several threads are quicker
 
@@ -109,7 +109,7 @@ class HyperparameterSearch:
     rows: Ints  # of the subsample
     kernels: tuple[Kernel | None, ...]
     ridges: tuple[float, ...]
-    trials: tuple[CrossValidation | KernelCrossValidation, ...]  # by kernel
+    trials: tuple[CrossValidation | SpectralCrossValidation, ...]  # by kernel
     error: Literal["absolute", "squared"]
 
     @classmethod
@@ -123,16 +123,12 @@ class HyperparameterSearch:
         parts = [(test[rows], train[rows]) for test, train in folds]
         at = subsample(len(rows), rank, seed)
         kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
-
-        def trial(kernel: Kernel | None) -> CrossValidation | KernelCrossValidation:
-            if kernel is not None and len(at) == len(rows) >= SHARED_FROM:
-                pairs = history, action
-                return KernelCrossValidation.of(kernel.between(pairs, pairs), parts, function.ridges)
-            mapped = _map(kernel, history[at], action[at], function)
-            phi = mapped.root if _is_exact(mapped, len(rows)) else mapped.features(history, action)
-            return CrossValidation.of(phi, parts, function.ridges)
-
-        trials = tuple(map(trial, kernels))
+        maps = (_map(kernel, history[at], action[at], function) for kernel in kernels)
+        method = CrossValidation if len(at) < SPECTRAL_FROM else SpectralCrossValidation
+        trials = tuple(
+            method.of(_features(mapped, history, action), parts, _ridges(mapped, function.ridges, len(rows)))
+            for mapped in maps
+        )
         return cls(rows, kernels, function.ridges, trials, function.error)
 
     def choose(self, targets: Floats) -> Hyperparameters:
@@ -185,9 +181,7 @@ def build(
     mapped = _map(choice.kernel, history[at], action[at], function)
     gram, kept = _moments(mapped, history, action)
     basis = QBasis(scaler, action_scaler, mapped, choice)
-    ridge = choice.ridge
-    if _is_exact(mapped, rows):
-        ridge = max(ridge - mapped.jitter, ridge / 2)  # the root has the jitter already
+    (ridge,) = _ridges(mapped, (choice.ridge,), rows)
     return RidgeDesign(basis, RidgeFactor.of(gram, ridge), history, action, kept)
 
 
@@ -196,10 +190,24 @@ def _is_exact(mapped: FeatureMap, rows: int) -> TypeGuard[KernelMap]:
     return isinstance(mapped, KernelMap) and len(mapped.root) == rows
 
 
+def _ridges(mapped: FeatureMap, ridges: tuple[float, ...], rows: int) -> tuple[float, ...]:
+    """Ridges to add to Phi'Phi: an exact one has the jitter of the root already."""
+    if not _is_exact(mapped, rows):
+        return ridges
+    return tuple(max(ridge - mapped.jitter, ridge / 2) for ridge in ridges)
+
+
+def _features(mapped: FeatureMap, history: Floats, action: Floats) -> Floats:
+    """Phi of all rows, (rows, rank)."""
+    if _is_exact(mapped, len(history)):
+        return mapped.root
+    return mapped.features(history, action)
+
+
 def _moments(mapped: FeatureMap, history: Floats, action: Floats) -> tuple[Floats, Array | None]:
     """Phi'Phi, and Phi itself where it may stay in memory."""
     if _is_exact(mapped, len(history)):
-        triangle, _ = dlauum(mapped.root, lower=1)
+        triangle, _ = dlauum(mapped.root, lower=1)  # half the work of root.T @ root
         return np.tril(triangle) + np.tril(triangle, -1).T, mapped.root
     rows, rank = len(history), mapped.features(history[:1], action[:1]).shape[1]
     kept: Array | None = None

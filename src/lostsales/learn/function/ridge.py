@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dpftrs, dpotrf, dpotrs, dtrttf
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from lostsales.types import Bools, Floats, Ints
+from lostsales.types import Bools, Floats
 
 ROUNDING = 1e-12
+SPECTRAL_ROUNDING = 1e-8  # directions below this share of the least ridge have no part in any prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,48 +88,45 @@ class CrossValidation:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCrossValidation:
-    """The same residuals of exact kernel ridge regression: one factorisation for each ridge serves every fold.
+class SpectralCrossValidation:
+    """The same residuals for many features: one spectral decomposition serves every ridge and fold.
 
-    With A = K + ridge I, the residuals of rows F that are left out together are ((A^-1)_FF)^-1 (A^-1 y)_F.
+    With H = Phi (Phi'Phi + ridge)^-1 Phi', the residuals of rows F that are left out together are
+    (I - H_FF)^-1 (y - Hy)_F.
     """
 
-    order: Ints  # rows of a fold one below the other, so that triangular blocks stay small
+    rotated: Floats  # (rows, rank) Phi W, where Phi'Phi = W diag(spectrum) W'
+    spectrum: Floats  # (rank,)
     ridges: tuple[float, ...]
     folds: list[tuple[Bools, Bools]]  # (test, train), each with rows to test
-    factors: list[Floats | None]  # by ridge: Cholesky factor of A in packed form; None where it failed
-    blocks: list[list[tuple[Ints, Floats, Ints]]]  # by ridge and fold: left-out rows of `order`, factor, tested ones
+    factors: list[list[tuple[Floats, bool]]]  # by fold and ridge: Cholesky factor of I - H_FF, and whether it failed
 
     @classmethod
-    def of(cls, gram: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> "KernelCrossValidation":
-        """Factor once, from K (rows, rows)."""
+    def of(cls, phi: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]) -> "SpectralCrossValidation":
+        """Decompose once, and factor what every fold leaves out."""
+        spectrum, vectors = eigh(phi.T @ phi, driver="evd", check_finite=False, overwrite_a=True)
+        kept = spectrum > SPECTRAL_ROUNDING * min(ridges)
+        spectrum, rotated = spectrum[kept], phi @ vectors[:, kept]
         tested = [fold for fold in folds if fold[0].any()]
-        order = np.argsort(np.argmax([~train for _, train in tested], axis=0), kind="stable")
-        gram, factors, blocks = gram[np.ix_(order, order)], [], []
-        for ridge in ridges:
-            root, failed = dpotrf((gram + ridge * np.eye(len(gram))).T, lower=1, overwrite_a=1)
-            factors.append(None if failed else dtrttf(root, uplo="L")[0])
-            blocks.append([] if failed else [_left_out(root, order, *fold) for fold in tested])
-        return cls(order, ridges, tested, factors, blocks)
+        factors = []
+        for _, train in tested:
+            out, each = rotated[~train], []
+            for ridge in ridges:
+                left = dsyrk(-1.0, out / np.sqrt(spectrum + ridge), lower=1)  # one triangle, half the work
+                left[np.diag_indices_from(left)] += 1.0
+                root, failed = dpotrf(left, lower=1, overwrite_a=1)
+                each.append((root, failed > 0))
+            factors.append(each)
+        return cls(rotated, spectrum, ridges, tested, factors)
 
     def residuals(self, targets: Floats) -> Floats:
         """Held-out residuals of every ridge, the folds one below the other, (tested rows, ridges)."""
-        found = np.full((sum(int(test.sum()) for test, _ in self.folds), len(self.ridges)), np.inf)
-        for column, (factor, blocks) in enumerate(zip(self.factors, self.blocks, strict=True)):
-            if factor is not None:
-                solved = dpftrs(len(targets), factor, targets[self.order], uplo="L")[0].ravel()
-                parts = [dpotrs(block, solved[out], lower=1)[0][tested] for out, block, tested in blocks]
-                found[:, column] = np.concatenate(parts)
-        return found
-
-
-def _left_out(root: Floats, order: Ints, test: Bools, train: Bools) -> tuple[Ints, Floats, Ints]:
-    """Rows that a fold leaves out, the factor of their block of A^-1, and the tested among them; A = root root'."""
-    out = np.flatnonzero(~train[order])
-    first = out[0]  # above it the columns of the inverse root are 0
-    unit = np.zeros((len(root) - first, len(out)), order="F")
-    unit[out - first, np.arange(len(out))] = 1.0
-    inverse = dtrsm(1.0, root[first:, first:], unit, lower=1, overwrite_b=1)
-    block, _ = dpotrf(dsyrk(1.0, inverse, trans=1, lower=1), lower=1, overwrite_a=1)
-    by_row = np.argsort(order[out])
-    return out, block, by_row[test[order[out]][by_row]]
+        moment = self.rotated.T @ targets
+        fitted = self.rotated @ (moment[:, None] / (self.spectrum[:, None] + np.array(self.ridges)))
+        in_sample, found = targets[:, None] - fitted, []
+        for (test, train), factors in zip(self.folds, self.factors, strict=True):
+            out, left = in_sample[~train], np.empty((int((~train).sum()), len(factors)))
+            for column, (root, failed) in enumerate(factors):
+                left[:, column] = np.inf if failed else dpotrs(root, out[:, column], lower=1)[0]
+            found.append(left[test[~train]])
+        return np.concatenate(found)

@@ -24,7 +24,6 @@ class Rows(NamedTuple):
     """Open rows, every array (rows,) unless said; a position is a fractional index into nodes."""
 
     z_position: Floats
-    shift: Floats  # (rows, prices) of the latents of the series against those of its group
     w_position: Floats  # (rows, prices)
     depth: Ints
     lag: Floats  # mean of the belief over the last demand
@@ -45,7 +44,6 @@ class PricedRows(NamedTuple):
     """Rows with their price, every array (rows,); a price between two of the grid lies at a fractional position."""
 
     z_position: Floats
-    shift: Floats  # of the latents of the series against those of its group
     price_position: Floats
     depth: Ints
     lag: Floats  # mean of the belief over the last demand
@@ -58,9 +56,9 @@ class PricedRows(NamedTuple):
 
 @compiled
 def demand_atoms(
-    table: LatentTable, depth: int, z_position: float, shift: float, price_position: float, lag: float, atoms: Floats
+    table: LatentTable, depth: int, z_position: float, price_position: float, lag: float, atoms: Floats
 ) -> None:
-    """The atoms of demand between the nodes of z, of the price and of the lag, with a shift of the latents."""
+    """The atoms of demand between the nodes of z, of the price and of the lag."""
     latents = table.latents
     z_last, price_last, lag_last = latents.shape[1] - 1, latents.shape[2] - 1, latents.shape[3] - 1
     p, price_weight = nodes_around(price_position, price_last)
@@ -79,11 +77,7 @@ def demand_atoms(
                 high = at_z_next[p + 1, lag_node, k] * (1 - weight) + at_z_next[p + 1, lag_next, k] * weight
                 dear = dear * (1 - z_weight) + high * z_weight
             latent = latent * (1 - price_weight) + dear * price_weight
-        if table.multiplicative:
-            relative = np.exp(latent + shift)
-        else:
-            relative = latent * np.exp(shift) if table.log_link else latent + shift
-        demand = min(max(relative, 0.0), table.demand_max) * table.scale
+        demand = min(max(np.exp(latent) if table.multiplicative else latent, 0.0), table.demand_max)
         atoms[k] = np.rint(demand) if table.rounded else demand
 
 
@@ -100,7 +94,7 @@ def action_values(q: Floats, rows: Rows, table: LatentTable, by_node: Floats, dy
         next_depth = min(depth + 1, n_depths - 1)
         reach = int(within((stock + orders[n_orders - 1]) / stock_step, n_stocks - 2.0)) + 2
         for p in range(rows.price.shape[1]):
-            place = rows.z_position[row], rows.shift[row, p], rows.price_position[row, p]
+            place = rows.z_position[row], rows.price_position[row, p]
             demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             demand, probability = demands[:count], probabilities[:count]
@@ -133,7 +127,7 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
     demand = np.empty(n_atoms)
     for row in range(len(means)):
         available = rows.available[row]
-        place = rows.z_position[row], rows.shift[row], rows.price_position[row]
+        place = rows.z_position[row], rows.price_position[row]
         demand_atoms(table, rows.depth[row], *place, rows.lag[row], demand)
         total, n_above = 0.0, 0
         for k in range(n_atoms):
@@ -148,7 +142,7 @@ def mean_above(means: Floats, rows: PricedRows, table: LatentTable, strict: bool
 def atoms_of_rows(atoms: Floats, rows: PricedRows, table: LatentTable) -> None:
     """Equally likely demands of each row, rising, (rows, atoms)."""
     for row in range(len(rows.lag)):
-        place = rows.z_position[row], rows.shift[row], rows.price_position[row]
+        place = rows.z_position[row], rows.price_position[row]
         demand_atoms(table, rows.depth[row], *place, rows.lag[row], atoms[row])
 
 
@@ -160,15 +154,14 @@ def expect_demand(expected: Floats, rows: PricedRows, table: LatentTable) -> Non
     its share of probability: the atoms alone would give chances in steps of 1 / atoms.
     """
     n_atoms = table.latents.shape[4]
-    kind = table.multiplicative, table.log_link
-    real = LatentTable(table.latents, table.lag_step, *kind, table.integer, False, table.demand_max, table.scale)
+    real = LatentTable(table.latents, table.lag_step, table.multiplicative, table.integer, False, table.demand_max)
     # Quantiles at 0, at the middles of the shares, and at 1.
     demand, levels = np.empty(n_atoms + 2), np.empty(n_atoms + 2)
     levels[0], levels[n_atoms + 1] = 0.0, 1.0
     for k in range(n_atoms):
         levels[k + 1] = (k + 0.5) / n_atoms
     for row in range(len(rows.lag)):
-        place = rows.z_position[row], rows.shift[row], rows.price_position[row]
+        place = rows.z_position[row], rows.price_position[row]
         demand_atoms(real, rows.depth[row], *place, rows.lag[row], demand[1 : n_atoms + 1])
         demand[0] = max(demand[1] - (demand[2] - demand[1]) / 2, 0.0)
         demand[n_atoms + 1] = demand[n_atoms] + (demand[n_atoms] - demand[n_atoms - 1]) / 2

@@ -258,7 +258,7 @@ def every_state_values(
         depth, available, arriving = min(rows.depth[row], n_depths - 1), rows.stock[row], rows.pipeline[row, 0]
         truncated, next_depth = after_stock_out(depth, physics)
         for p in range(rows.price.shape[1]):
-            place = rows.z_position[row], rows.shift[row, p], rows.price_position[row, p]
+            place = rows.z_position[row], rows.price_position[row, p]
             demand_atoms(table, depth, *place, rows.lag[row], atoms)
             count = distinct_demands(atoms, demands, probabilities)
             w = nodes_around(rows.w_position[row, p], n_w - 1)

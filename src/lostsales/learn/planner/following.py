@@ -1,37 +1,43 @@
-"""Values of the next states under the plans of all groups and laws: of stock, and of orders on the way."""
+"""Values of the next states under the plans of all laws: of stock, and of orders on the way."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
+from pydantic import Field
+
 from lostsales.data.problem import Problem
+from lostsales.data.shop import Shop
+from lostsales.demand.model.moving_levels import stratified
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.decision_loops import Rows, action_values
 from lostsales.learn.planner.every_state_loops import every_state_values
 from lostsales.learn.planner.latent_table import LatentTable
+from lostsales.learn.planner.law_path_loops import Market, path_values
+from lostsales.learn.planner.market_states import MarketStates
+from lostsales.learn.planner.paths.search import Search, common_draws, terms_of
 from lostsales.learn.planner.pipeline_grid import PipelineGrid, has_pipeline
-from lostsales.learn.planner.state_grid import Dynamics
-from lostsales.saved_fields import MOST_ACTIONS, Length, numbers
+from lostsales.learn.planner.state_grid import Dynamics, Memory
+from lostsales.saved_fields import Axis, numbers
 from lostsales.types import Floats
 
-# Of more orders than the first number so many as the second are scored first, then those near the best.
-ALL_ORDERS = (MOST_ACTIONS, MOST_ACTIONS)
-_STATES = "groups", "laws", "w", "depths", "lags", "1+stocks"
+Moderate = Annotated[float, Field(ge=-1e9, le=1e9)]
+_STATES = "laws", "w", "depths", "lags", "1+stocks"
 
 
 @dataclass(frozen=True, eq=False)
 class ByStock:
     """Values of the next stock, where an order is there today or in the next period."""
 
-    orders_first: ClassVar[tuple[int, int]] = ALL_ORDERS
     values: Annotated[Floats, numbers(*_STATES, single=True)]
 
-    def score(self, q: Floats, group: int, law: int, rows: Rows, table: LatentTable, dynamics: Dynamics) -> None:
+    def score(self, q: Floats, law: int, rows: Rows, table: LatentTable, dynamics: Dynamics, _: Shop) -> None:
         """Q of every action, (rows, actions)."""
-        action_values(q, rows, table, self.values[group, law], dynamics)
+        action_values(q, rows, table, self.values[law], dynamics)
 
     def validate_for(self, problem: Problem, forecasts: int, steps: Floats) -> None:  # noqa: ARG002, one signature
         """Raise where a plan has other states, of so many forecasts w, or is of another problem."""
-        _check(self.values.shape[2] == forecasts, "its values must be of its market states")
+        _check(self.values.shape[1] == forecasts, "its values must be of its market states")
         _check(not has_pipeline(problem), "its orders take time, but its values have none on the way")
 
 
@@ -39,21 +45,59 @@ class ByStock:
 class ByPipeline:
     """Values of the next stock and the orders on the way then."""
 
-    orders_first: ClassVar[tuple[int, int]] = ALL_ORDERS
     values: Annotated[Floats, numbers(*_STATES, "pipelines", single=True)]
-    grids: Annotated[tuple[PipelineGrid, ...], Length("groups")]
+    grid: PipelineGrid
 
-    def score(self, q: Floats, group: int, law: int, rows: Rows, table: LatentTable, dynamics: Dynamics) -> None:
+    def score(self, q: Floats, law: int, rows: Rows, table: LatentTable, dynamics: Dynamics, _: Shop) -> None:
         """Q of every action, (rows, actions)."""
-        every_state_values(q, rows, table, self.values[group, law], self.grids[group], dynamics)
+        every_state_values(q, rows, table, self.values[law], self.grid, dynamics)
 
     def validate_for(self, problem: Problem, forecasts: int, steps: Floats) -> None:
         """Raise where a plan has other states, of so many forecasts w, other steps of the stock, or another problem."""
-        _check(self.values.shape[2] == forecasts, "its values must be of its market states")
-        for grid, (step, _) in zip(self.grids, steps, strict=True):
-            _check(grid.columns == problem.pipeline_length, "its values must be of the orders on the way")
-            _check(len(grid.nodes) ** grid.columns == self.values.shape[-1], "its values must be of its pipelines")
-            _check(float(grid.stocks[1]) == float(step), "its stocks must have the steps of its plan")
+        _check(self.values.shape[1] == forecasts, "its values must be of its market states")
+        _check(self.grid.columns == problem.pipeline_length, "its values must be of the orders on the way")
+        _check(
+            len(self.grid.nodes) ** self.grid.columns == self.values.shape[-1], "its values must be of its pipelines"
+        )
+        _check(float(self.grid.stocks[1]) == float(steps[0]), "its stocks must have the steps of its plan")
+
+
+@dataclass(frozen=True, eq=False)
+class ByPaths:
+    """Sampled futures of the law, where orders on the way have too many states."""
+
+    AXES: ClassVar[dict[str, Axis]] = {"cells": Axis(most=10_000)}
+
+    search: Search
+    z_node: Annotated[Floats, numbers("cells", least=0)]  # of each cell of the market
+    w_node: Annotated[Floats, numbers("cells", "nodes", least=0)]  # position of w at each price of the plan
+    reached: Annotated[Floats, numbers("w", "cells", least=0)]  # P(next cell is this one or before it | w)
+    carry: Moderate  # of earlier demands in the lag of the next period, and ...
+    offset: Moderate  # ... what is added to it
+
+    @classmethod
+    def of(cls, states: MarketStates, prices: Floats, search: Search, memory: Memory) -> "ByPaths":
+        """Market of a plan at the nodes of its prices."""
+        node, weight = states.cell_w(prices)
+        cells = states.cells[:, 0].astype(np.float64), node + weight, states.transition.cumsum(axis=1)
+        return cls(search, *cells, memory.carry, memory.offset)
+
+    def score(self, q: Floats, law: int, rows: Rows, table: LatentTable, dynamics: Dynamics, shop: Shop) -> None:  # noqa: ARG002, one signature
+        """Q of every action, (rows, actions)."""
+        terms, times = terms_of(shop, discount=dynamics.discount), shop.lead_times
+        periods, columns = self.search.periods(times.longest, terms.review), rows.pipeline.shape[1]
+        draws = common_draws(self.search.paths, periods, columns, times.longest, self.search.seed)
+        market_rng = np.random.default_rng([self.search.seed, 1])
+        market = Market(self.z_node, self.w_node, self.reached, stratified(self.search.paths, periods, market_rng))
+        cycle = np.array(shop.supply.order_cycle or (True,))
+        may_order = cycle[(rows.phase[:, None] + np.arange(periods)) % len(cycle)]
+        memory = dynamics.memory._replace(carry=self.carry, offset=self.offset)
+        dynamics = dynamics._replace(memory=memory)
+        path_values(q, rows, may_order, np.array(times.chances), times.lost, table, market, terms, draws, dynamics)
+
+    def validate_for(self, problem: Problem, forecasts: int, steps: Floats) -> None:  # noqa: ARG002, one signature
+        """Raise where a plan has other states, of so many forecasts w."""
+        _check(len(self.reached) == forecasts, "its market must be of its market states")
 
 
 def _check(holds: bool, message: str) -> None:
@@ -61,4 +105,4 @@ def _check(holds: bool, message: str) -> None:
         raise LostSalesError(message)
 
 
-Following = ByStock | ByPipeline
+Following = ByStock | ByPipeline | ByPaths

@@ -25,20 +25,9 @@ class LatentTable(NamedTuple):
     latents: Floats  # (belief shapes, z nodes, prices, lags, atoms) equally likely, rising
     lag_step: float
     multiplicative: bool
-    log_link: bool
     integer: bool
     rounded: bool  # latents become whole demands; atoms of counts are means over a share of the law
-    demand_max: float  # in units of scale
-    scale: float
-
-
-class GroupShape(NamedTuple):
-    """Slopes, spread and scale of the latents of a group."""
-
-    price_slope: float
-    memory_slope: float
-    spread: float
-    scale: float
+    demand_max: float
 
 
 def latent_atoms(
@@ -47,7 +36,6 @@ def latent_atoms(
     states: MarketStates,
     prices: Floats,
     lags: Floats,
-    shape: GroupShape,
     local: LocalResiduals | None = None,
 ) -> Floats:
     """Equally likely latents for every node, price and last demand, (belief shapes, z nodes, prices, lags, atoms).
@@ -56,9 +44,9 @@ def latent_atoms(
     plus the centred upper half of a law: after one stock-out of the residual law, after several of the law after one.
     If residuals are `local`, each node has those of its own.
     """
-    observed = _mean_latents(evidence, law, states, prices, lags, shape)
+    observed = _mean_latents(evidence, law, states, prices, lags)
     residuals = None if local is None else _residual_atoms(local, observed, states, prices, lags)
-    tables = [_atoms_around(observed, law, shape, residuals)]
+    tables = [_atoms_around(observed, law, residuals)]
     for _ in range(BELIEF_SHAPES - 1):
         middle = tables[-1][tuple(each // 2 for each in observed.shape)]
         upper = np.interp(_levels(BELIEF_ATOMS), _levels(ATOMS // 2), middle[ATOMS // 2 :])
@@ -67,19 +55,19 @@ def latent_atoms(
             belief = lags[:, None] * (1 + own * (np.exp(upper) / np.exp(upper).mean() - 1))
         else:
             belief = np.maximum(lags[:, None] + own * (upper - upper.mean()), 0.0)
-        means = _mean_latents(evidence, law, states, prices, belief.reshape(-1), shape)
+        means = _mean_latents(evidence, law, states, prices, belief.reshape(-1))
         means = means.reshape(*observed.shape, BELIEF_ATOMS)
-        drawn = _atoms_around(means, law, shape, None if residuals is None else _at_lags(residuals, lags, belief))
+        drawn = _atoms_around(means, law, None if residuals is None else _at_lags(residuals, lags, belief))
         mixture = np.sort(drawn.reshape(*observed.shape, -1), axis=-1)
         tables.append(mixture.reshape(*observed.shape, ATOMS, BELIEF_ATOMS).mean(axis=-1))
     return np.ascontiguousarray(np.stack(tables))
 
 
-def _atoms_around(mean: Floats, law: DemandLaw, shape: GroupShape, residuals: Floats | None) -> Floats:
+def _atoms_around(mean: Floats, law: DemandLaw, residuals: Floats | None) -> Floats:
     """Equally likely latents around means, (..., atoms), with the residuals of the law or with those given."""
     if residuals is None:
-        return law.atoms(mean, shape.spread, shape.scale, ATOMS)
-    return np.asarray(mean[..., None] + law.spread_of(mean, shape.spread, shape.scale)[..., None] * residuals)
+        return law.atoms(mean, 1.0, 1.0, ATOMS)
+    return np.asarray(mean[..., None] + law.spread_of(mean, 1.0, 1.0)[..., None] * residuals)
 
 
 def _residual_atoms(local: LocalResiduals, mean: Floats, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
@@ -114,28 +102,23 @@ def _levels(count: int) -> Floats:
     return (np.arange(count) + 0.5) / count
 
 
-def _mean_latents(
-    evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats, shape: GroupShape
-) -> Floats:
+def _mean_latents(evidence: Evidence, law: DemandLaw, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
     """The mean of the latent, (z nodes, prices, lags); interactions of the features are averaged near each node."""
     nodes = len(states.z_nodes), len(prices), len(lags)
     price, lag = (each.reshape(-1) for each in np.meshgrid(prices, lags, indexing="ij"))
-    centre = law.effects.centre
-    own = shape.price_slope * (law.price_input(price) - centre[-2])
-    own += shape.memory_slope * (law.memory_input(lag) - centre[-1])
     if isinstance(law.mean, LinearMean):
         # z is that of the fitted law. Another one, with slopes of its own on the features, has its own mean at their
         # middle: at features of 0 its intercept would have to be that of the fitted one.
         middle = evidence.market.mean(axis=0)
         same = np.repeat(middle[None], len(price), axis=0)
-        shared = own + law.mean(law.inputs(same, price, lag)) - states.index(middle[None])
+        shared = law.mean(law.inputs(same, price, lag)) - states.index(middle[None])
         return law.linked(states.z_nodes[:, None] + shared).reshape(nodes)
     rows = np.linspace(0, len(evidence) - 1, min(len(evidence), INTERACTION_ROWS)).astype(np.int64)
     z = states.index(evidence.market[rows])
     without_z = np.empty((len(rows), len(price)))
     for row, (features, own_z) in enumerate(zip(evidence.market[rows], z, strict=True)):
         same = np.repeat(features[None], len(price), axis=0)
-        without_z[row] = own + law.mean(law.inputs(same, price, lag)) - own_z
+        without_z[row] = law.mean(law.inputs(same, price, lag)) - own_z
     width = max(float(np.std(z)), 1e-9) / 2
     near = np.exp(-0.5 * ((states.z_nodes[:, None] - z) / width) ** 2) + 1e-9
     return np.reshape(law.linked(states.z_nodes[:, None] + near / near.sum(axis=1, keepdims=True) @ without_z), nodes)

@@ -54,24 +54,22 @@ class MarketStates:
         """Index z of rows, with the effect of their series, (rows,)."""
         return self.index(features) + effect
 
-    def z_position(self, features: Floats, effect: Floats | float) -> Floats:
+    def z_position(self, features: Floats) -> Floats:
         """Index z as a position among its nodes, (rows,)."""
-        return position(self.z(features, effect), self.z_nodes)
+        return position(self.index(features), self.z_nodes)
 
-    def w_position(
-        self, features: Floats, effect: Floats, prices: Floats, coming: tuple[Floats, Floats] | None = None
-    ) -> Floats:
+    def w_position(self, features: Floats, prices: Floats, coming: Floats | None = None) -> Floats:
         """Forecast w under each price as a position among its nodes, (rows, prices).
 
-        `coming` are features and effects of the next period; what is not known of it yet is expected (`expected`).
+        `coming` are features of the next period; what is not known of it yet is expected (`expected`).
         """
         today = self.cycle.state(features)
-        z = self.z(features, effect) - self.cycle.level[today]
+        z = self.index(features) - self.cycle.level[today]
         base = self.forecast(np.column_stack([features, z, np.zeros(len(z))]))
         moved, following = base[:, None] + self.forecast.slopes[-1] * prices, self.cycle.following[today]
         if coming is not None:
-            following = self.cycle.state(coming[0])
-            moved += (self.z(*coming) - self.cycle.level[following] - base)[:, None]
+            following = self.cycle.state(coming)
+            moved += (self.index(coming) - self.cycle.level[following] - base)[:, None]
         return position(moved, self.w_nodes) + (following * len(self.w_nodes))[:, None]
 
     def expected(self, features: Floats, coming: Floats) -> Floats:

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from lostsales.data.economics import UNBOUNDED, StockFlow, UnitCosts
 from lostsales.data.problem import Problem
-from lostsales.types import Floats
 
 BELIEF_SHAPES = 3  # of the last demand: observed, hidden by one stock-out, hidden by several
 
@@ -22,7 +21,3 @@ class Physics(NamedTuple):
         """Physics of a log's problem; costs that vary by row enter by their mean."""
         flow = problem.flow
         return cls(flow, costs.mean(), strict, BELIEF_SHAPES - 1 if flow.longest_run == UNBOUNDED else flow.longest_run)
-
-    def with_costs(self, costs: Floats) -> "Physics":
-        """The same with other costs, in the order of `UnitCosts`."""
-        return self._replace(costs=UnitCosts(*map(float, costs)))

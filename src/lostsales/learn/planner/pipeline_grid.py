@@ -65,10 +65,8 @@ class PipelineGrid(NamedTuple):
         return np.maximum(np.searchsorted(orders, most + 1e-9, side="right"), 1).astype(np.int64)
 
 
-def pipeline_grids(
-    problem: Problem, grids: tuple[StateGrid, ...], states: MarketStates, physics: Physics
-) -> tuple[PipelineGrid, ...] | None:
-    """A grid for each group, all of one size; None where a plan of every state is not made.
+def pipeline_grid(problem: Problem, grid: StateGrid, states: MarketStates, physics: Physics) -> PipelineGrid | None:
+    """Grid of stock and orders on the way; None where a plan of every state is not made.
 
     It is made for one lead time of at least 2, orders in every period that arrive in full, lost sales, and up to
     `MOST_STATES` states.
@@ -77,15 +75,12 @@ def pipeline_grids(
     is_one = law.is_fixed and law.longest >= 2
     if not is_one or problem.supply.order_cycle is not None or problem.supply.share != 1 or physics.flow.netted:
         return None
-    found = [_steps(grid) for grid in grids]
-    n_stocks = (
-        max(int(np.ceil(grid.stocks[-1] / step - 1e-9)) for grid, (step, _, _) in zip(grids, found, strict=True)) + 1
-    )
-    n_nodes = max(nodes for _, _, nodes in found)
-    memory = len(states.cells) * (physics.depth_cap + 1) * len(grids[0].lags)
-    if memory * n_stocks * float(n_nodes) ** (law.longest - 1) > MOST_STATES:
+    step, order_step, nodes = _steps(grid)
+    stocks = max(int(np.ceil(grid.stocks[-1] / step - 1e-9)) + 1, 2)
+    memory = len(states.cells) * (physics.depth_cap + 1) * len(grid.lags)
+    if memory * stocks * float(nodes) ** (law.longest - 1) > MOST_STATES:
         return None
-    return tuple(PipelineGrid.of(stock, order, n_stocks, n_nodes, law.longest - 1) for stock, order, _ in found)
+    return PipelineGrid.of(step, order_step, stocks, nodes, law.longest - 1)
 
 
 def _steps(grid: StateGrid) -> tuple[float, float, int]:

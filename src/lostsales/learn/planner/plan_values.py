@@ -7,19 +7,19 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.candidate_grid import CandidateGrid, thinned
+from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.economics import UnitCosts
 from lostsales.data.feature import feature_count
 from lostsales.data.parallel import in_parallel
 from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductAttributes
 from lostsales.demand.law.demand_law import MOST_LAGS
-from lostsales.learn.planner.belief import Belief, BeliefTracker, LawInputs
+from lostsales.learn.planner.belief import Belief, BeliefTracker
 from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.following import Following
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
 from lostsales.learn.planner.physics import BELIEF_SHAPES, Physics
-from lostsales.learn.planner.plan_groups import PlanGroups, PlanRows
 from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, action_sizes, keep_largest, room_of
 from lostsales.policy.rules import Rules, SavedRules
@@ -61,22 +61,19 @@ class PlanValues:
     problem: Problem
     rules: SavedRules
     candidates: CandidateGrid
-    prices: Annotated[Floats, numbers("nodes", least=0, rising=True)]  # of the plans, relative to the usual price
+    attributes: ProductAttributes
+    prices: Annotated[Floats, numbers("nodes", least=0, rising=True)]  # of the plans
     unit_costs: Annotated[Floats, numbers(4, least=0)]  # of a lost sale, an order, holding, and any order
     strict: bool  # a stock-out is distinguished from selling out exactly
     states: MarketStates
-    series: PlanGroups
-    latents: Annotated[Floats, numbers("groups", "laws", BELIEF_SHAPES, "z", "nodes", "lags", "atoms", single=True)]
+    latents: Annotated[Floats, numbers("laws", BELIEF_SHAPES, "z", "nodes", "lags", "atoms", single=True)]
     following: Following
-    steps: Annotated[Floats, numbers("groups", 2, least=POSITIVE)]  # of stock and last demand
-    ranges: Annotated[Floats, numbers(2, 2)]  # least and most of z and the stock, in units of scale, in the log
+    steps: Annotated[Floats, numbers(2, least=POSITIVE)]  # of stock and last demand
+    ranges: Annotated[Floats, numbers(2, 2)]  # least and most of z and the stock in the log
     multiplicative: bool
-    log_link: bool
     integer: bool
     rounded: bool
     demand_max: Positive
-    near_zero: Positive
-    saturates: bool  # the memory of the law
     lag_weights: Annotated[tuple[LagWeight, ...], Field(min_length=1, max_length=MOST_LAGS)]  # of the last demands
     discount: Annotated[float, Field(ge=0, lt=1)]
     pessimism: Share
@@ -91,33 +88,26 @@ class PlanValues:
         return Physics.of(self.problem, UnitCosts(*self.unit_costs.tolist()), self.strict)
 
     @cached_property
-    def tables(self) -> tuple[tuple[LatentTable, ...], ...]:
-        """The law of demand by group and law."""
-        demand = self.multiplicative, self.log_link, self.integer, self.rounded, float(self.demand_max)
-        return tuple(
-            tuple(LatentTable(each, float(steps[1]), *demand, float(scale)) for each in latents)
-            for latents, steps, scale in zip(self.latents, self.steps, self.series.group_scale, strict=True)
-        )
+    def tables(self) -> tuple[LatentTable, ...]:
+        """The laws of demand."""
+        demand = self.multiplicative, self.integer, self.rounded, float(self.demand_max)
+        return tuple(LatentTable(each, float(self.steps[1]), *demand) for each in self.latents)
 
     @cached_property
     def tracker(self) -> BeliefTracker:
         """The belief over the last demand."""
-        is_log = self.multiplicative or self.log_link
-        log_price = is_log and bool((self.series.usual_price != 1).any())
-        inputs = LawInputs(log_price, is_log, self.near_zero, self.saturates)
-        weights = self.lag_weights
-        return BeliefTracker(
-            self.problem, self.prices, self.states, self.series, self.tables, inputs, self.strict, weights
-        )
+        places = self.prices, self.states, self.attributes, self.tables
+        return BeliefTracker(self.problem, *places, self.strict, self.lag_weights)
 
     def scored_actions(self, view: View, belief: Belief, rules: Rules) -> ScoredActions:
         """Values of the actions of each row: of all, or of a coarse choice and then ever finer around the best."""
-        prices, own = self.candidates.prices_of(belief.series.usual_price), belief.series.seen
-        prices = prices if own is None else own.prices_within(prices, rules)
-        multiple = rules.multiples(view, belief.series.order_multiple)
-        orders = self.candidates.orders_of(belief.series.scale, multiple)
+        every = np.ones(len(view.stock))
+        prices, multiple = (
+            self.candidates.prices_of(every),
+            rules.multiples(view, self.candidates.order_multiple * every),
+        )
+        orders = self.candidates.orders_of(every, multiple)
         rows, (some_prices, some_orders) = np.arange(len(prices))[:, None], self.candidates.coarse_indices
-        some_orders = some_orders[thinned(len(some_orders), *self.following.orders_first)]
         scored = self._values(view, belief, rules, prices[:, some_prices], orders[:, some_orders])
         chosen = np.divmod(scored.values.argmax(axis=1), len(some_orders))
         centres = some_prices[chosen[0]], some_orders[chosen[1]]
@@ -134,67 +124,47 @@ class PlanValues:
     def _values(self, view: View, belief: Belief, rules: Rules, prices: Floats, orders: Floats) -> ScoredActions:
         """Value of every pair of each row's prices and orders, -inf where it is not allowed."""
         scored = self.values_of(view, belief, prices, orders)
-        scored.values[~self.allowed(view, scored.grid, belief.series, rules)] = -np.inf
+        scored.values[~self.allowed(view, scored.grid, rules)] = -np.inf
         return scored
 
     def values_of(self, view: View, belief: Belief, prices: Floats, orders: Floats) -> ScoredActions:
         """Value of every pair of each row's prices (rows, prices) and orders (rows, orders), allowed or not."""
-        series = belief.series
-        usual, to_group = series.usual_price, series.to_group
-        relative = prices / usual[:, None]
-        effects = self.series.market_effects(series, belief.features)
+        coming = None if belief.coming is None else self.states.expected(belief.features, belief.coming)
         rows = Rows(
             z_position=belief.z_position,
-            shift=self.tracker.shift(belief, relative),
-            w_position=self.states.w_position(belief.features, effects, relative, self._coming(belief)),
+            w_position=self.states.w_position(belief.features, prices, coming),
             depth=view.depth.astype(np.int64),
-            lag=belief.lag * to_group,
-            stays=belief.stays * to_group,
-            stock=view.stock * to_group,
-            price=relative,
-            price_position=position(relative, self.prices),
-            order=orders * to_group[:, None],
-            pipeline=self._pipeline(view) * to_group[:, None],
+            lag=belief.lag,
+            stays=belief.stays,
+            stock=view.stock,
+            price=prices,
+            price_position=position(prices, self.prices),
+            order=orders,
+            pipeline=self._pipeline(view),
             phase=np.zeros(len(prices), dtype=np.int64) if view.order_phase is None else view.order_phase,
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
 
-        def score(part: tuple[int, Ints]) -> None:
-            group, chunk = part
-            by_law = self._values_by_law(group, rows.take(chunk))
+        def score(chunk: Ints) -> None:
+            by_law = self._values_by_law(rows.take(chunk))
             values[chunk] = by_law.mean(axis=0)
             if self.pessimism and len(by_law) > 1:
                 low = np.quantile(by_law, 0.5 * (1 - self.pessimism), axis=0)
                 penalty[chunk] = np.maximum(values[chunk] - low, 0.0)
 
-        parts = [
-            (group, own[start : start + CHUNK])
-            for group, own in series.by_group()
-            for start in range(0, len(own), CHUNK)
-        ]
+        parts = [np.arange(start, min(start + CHUNK, len(prices))) for start in range(0, len(prices), CHUNK)]
         in_parallel(score, parts) if len(parts) > 1 else list(map(score, parts))
-        money = (usual / to_group)[:, None]
-        caution = np.repeat(_price_caution(series, prices), orders.shape[1], axis=1)
-        values, penalty = (values - penalty) * money - caution, penalty * money + caution
-        return ScoredActions(ActionGrid(prices, orders, room_of(self.problem), series.order_cost), values, penalty)
+        grid = ActionGrid(prices, orders, room_of(self.problem), float(self.unit_costs[1]))
+        return ScoredActions(grid, values - penalty, penalty)
 
-    def _coming(self, belief: Belief) -> tuple[Floats, Floats] | None:
-        """Features of the next period, as far as they are known, and the effects of series on them."""
-        if belief.coming is None:
-            return None
-        features = self.states.expected(belief.features, belief.coming)
-        return features, self.series.market_effects(belief.series, features)
-
-    def _values_by_law(self, group: int, rows: Rows) -> Floats:
-        """Value of every action under every law, (laws, rows, actions), relative to the usual price."""
-        physics = self.physics.with_costs(self.series.group_costs[group])
-        memory = Memory(self.lag_weights[0])
-        stock_step, lag_step = map(float, self.steps[group])
-        dynamics = Dynamics(physics, self.discount, stock_step, lag_step, memory)
-        values = np.empty((self.latents.shape[1], len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
-        for law, (each, table) in enumerate(zip(values, self.tables[group], strict=True)):
-            self.following.score(each, group, law, rows, table, dynamics)
+    def _values_by_law(self, rows: Rows) -> Floats:
+        """Value of every action under every law, (laws, rows, actions)."""
+        stock_step, lag_step = map(float, self.steps)
+        dynamics = Dynamics(self.physics, self.discount, stock_step, lag_step, Memory(self.lag_weights[0]))
+        values = np.empty((len(self.tables), len(rows.stock), rows.price.shape[1] * rows.order.shape[1]))
+        for law, (each, table) in enumerate(zip(values, self.tables, strict=True)):
+            self.following.score(each, law, rows, table, dynamics, self.problem)
         return values
 
     def _pipeline(self, view: View) -> Floats:
@@ -204,23 +174,15 @@ class PlanValues:
             found[:, -shared:] = view.pipeline[:, -shared:]
         return found
 
-    def allowed(self, view: View, grid: ActionGrid, series: PlanRows, rules: Rules) -> Bools:
+    def allowed(self, view: View, grid: ActionGrid, rules: Rules) -> Bools:
         """Actions that each row may take, (rows, actions); from the safe depth on the paper's safe action only.
 
-        Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there. Nor
-        are actions far outside what the series has seen.
+        Prices beyond those of the plan are not allowed where there are others: nothing is known of demand there.
         """
         rules = rules.of_view(view)
-        allowed = rules.feasible(
-            grid,
-            view.stock,
-            view.last_price,
-            view.features_by_name(self.problem.features),
-            view.order_limit(self.problem),
-        )
-        if series.seen is not None:
-            allowed = series.seen.allowed(grid.price, grid.order, allowed)
-        near = self.is_planned(grid.prices / series.usual_price[:, None])
+        features, limit = view.features_by_name(self.problem.features), view.order_limit(self.problem)
+        allowed = rules.feasible(grid, view.stock, view.last_price, features, limit)
+        near = self.is_planned(grid.prices)
         if not near.all():
             within = allowed & np.repeat(near, grid.orders.shape[1], axis=1)
             allowed = np.where(within.any(axis=1, keepdims=True), within, allowed)
@@ -230,10 +192,10 @@ class PlanValues:
             allowed[deep] = keep_largest(keep_largest(allowed[deep], order), price)
         return allowed
 
-    def is_planned(self, relative_price: Floats) -> Bools:
-        """Prices, relative to the usual one, at which the law of demand is known."""
+    def is_planned(self, price: Floats) -> Bools:
+        """Prices at which the law of demand is known."""
         least, most = PRICE_REACH * self.prices[[0, -1]] * [-1, 1] + self.prices[[0, -1]]
-        return np.asarray((relative_price >= least) & (relative_price <= most))
+        return np.asarray((price >= least) & (price <= most))
 
     @classmethod
     def axis_sizes(cls, saved: dict[str, Any]) -> dict[str, int]:
@@ -248,15 +210,6 @@ class PlanValues:
     def validate(self) -> None:
         """Raise where the parts of a file are not of the same plan."""
         self.following.validate_for(self.problem, len(self.states.w_nodes) * len(self.states.cycle), self.steps)
-
-
-def _price_caution(series: PlanRows, prices: Floats) -> Floats:
-    """Penalty of prices (rows, prices) today, as the elasticity is uncertain, (rows, prices)."""
-    margin = np.maximum(prices - series.order_cost[:, None], 0.0)
-    with np.errstate(divide="ignore"):
-        moved = np.abs(np.log(prices / series.usual_price[:, None]))
-    uncertain = (series.price_caution * series.scale)[:, None] * margin
-    return np.where(uncertain > 0, uncertain * np.minimum(moved, 1.0), 0.0)
 
 
 def _around(centre: Ints, gap: int, count: int) -> Ints:

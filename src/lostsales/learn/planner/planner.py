@@ -6,61 +6,52 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.assortment import is_shop
+from lostsales.data.assortment import is_assortment, is_shop
 from lostsales.data.candidate_grid import PRICE_CANDIDATES, CandidateGrid
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.problem import Problem
-from lostsales.data.product_table import ProductTable
+from lostsales.data.product_table import ProductAttributes
 from lostsales.data.progress import Progress
-from lostsales.data.relative import at_usual_level, settings_in_units
 from lostsales.demand.censoring.evidence import MOST_HIDDEN
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.law.demand_law import DemandLaw, Family
+from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
-from lostsales.demand.law.elasticities import product_elasticities
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import fit_demand
-from lostsales.errors import LostSalesError, warn
+from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import Learner
-from lostsales.learn.planner.latent_table import GroupShape, memory_reach
+from lostsales.learn.planner.latent_table import memory_reach
 from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
-from lostsales.learn.planner.moving_level import has_quantities, moving_levels
+from lostsales.learn.planner.moving_level import level_moves
 from lostsales.learn.planner.paths.fitting import fit_paths
 from lostsales.learn.planner.paths.policy import PathPolicy
 from lostsales.learn.planner.paths.search import AHEAD, MOST_AHEAD, MOST_PATHS, PATHS, Search
 from lostsales.learn.planner.physics import Physics
-from lostsales.learn.planner.pipeline_grid import has_pipeline, pipeline_grids
-from lostsales.learn.planner.plan_groups import PlanGroups
+from lostsales.learn.planner.pipeline_grid import has_pipeline, pipeline_grid
 from lostsales.learn.planner.plan_values import NO_SAFE_DEPTH
 from lostsales.learn.planner.plans import Plans
 from lostsales.learn.planner.policy import PlanPolicy
-from lostsales.learn.planner.state_grid import LAGS, StateGrid, lag_nodes, state_grids
+from lostsales.learn.planner.state_grid import StateGrid, lag_nodes, state_grid
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid
-from lostsales.policy.moving_level import LevelStates
 from lostsales.policy.rules import Rules
-from lostsales.policy.shop_units import InShopUnits
 from lostsales.types import Bools, Floats
 
 USUAL_LAWS = 3  # the fitted one and two draws: a mean over laws, at three times the time of one
-# Groups of products that share a plan: at most so many, and together with so many nodes of the last demand.
-MOST_PLANS = 12  # demand distributions times groups: bounds the time of a fit
-MOST_GROUPS, MOST_LAG_NODES = 160, 24 * LAGS[-1]
 # A plan for the mean profit a period looks further than the 0.9 of a regression (docs/decisions/planner.md).
 LEAST_DISCOUNT = 0.97
+LAW_AHEAD = 12  # periods of a sampled future beyond the longest lead time, where a price moves later demand too
 PlannerSafe = Literal["none", "paper"]
-PlannerLevel = Literal["learn", "follow", "fixed"]
 DecidesBy = Literal["auto", "states", "paths"]
 TOO_MANY_STATES = (
     "stock and orders on the way have too many states for a dynamic program; the planner decides such shops on sampled "
     "futures (decides_by=paths)"
 )
-NOT_FOLLOWED = (
-    "the level of demand moved in this log and is not followed: {what} names quantities (a capacity, multiples, a "
-    "least order), which a plan in units of the level cannot keep. The plan is for the mean level: fit it to recent "
-    "rows, or leave those quantities out"
+NO_STATES_OF_PRODUCTS = (
+    "products and dates are decided on sampled futures: decides_by=states is for series that are episodes of one shop, "
+    "with plain numbers for periods"
 )
 
 
@@ -103,9 +94,6 @@ class Planner(Learner):
         futures with common random numbers, for products, dates and long lead times; "auto" chooses.
     paths, ahead : int
         Sampled futures of each product, and their periods beyond the longest lead time.
-    level : {"learn", "follow", "fixed"}
-        Of the dynamic program. "follow": the level of demand is followed by series through recent rows, where it did
-        not move in the log once it has moved beyond chance since; "learn": only where it moved in the log.
 
     Examples
     --------
@@ -153,12 +141,6 @@ class Planner(Learner):
         "none", description='"paper": the highest price with the largest order from the log\'s max_depth on.'
     )
 
-    level: PlannerLevel = Field(
-        "follow",
-        description='"follow": follow the level of demand by series, through the log where it moved in it and through '
-        'recent rows once it has moved beyond chance; "learn": only where it moved in the log; "fixed": do not.',
-    )
-
     decides_by: DecidesBy = Field(
         "auto",
         description='"states": a dynamic program, where states are few; "paths": a search on sampled futures, for '
@@ -192,38 +174,30 @@ class Planner(Learner):
         }
         return {reason: rows for reason, rows in found.items() if rows}
 
-    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | InShopUnits | PathPolicy:
+    def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | PathPolicy:
         """Learn the demand model of a log, and decide on its states or sample paths."""
-        if self.decides_by == "paths" or (self.decides_by == "auto" and is_shop(log)):
-            return self._on_paths(log)
-        try:
-            return self._by_states(log, progress)
-        except TooManyStatesError:
+        if is_shop(log):
             if self.decides_by == "states":
-                raise
+                raise SettingError(NO_STATES_OF_PRODUCTS)
             return self._on_paths(log)
-
-    def _on_paths(self, log: DecisionLog) -> PathPolicy:
-        """Decide on sample paths."""
-        search = Search(self.paths, self.ahead, self.seed)
-        return fit_paths(log, self.rules, search, sets_prices=True, caution=self.price_caution, discount=self.discount)
-
-    def _by_states(self, log: DecisionLog, progress: Progress | None) -> PlanPolicy | InShopUnits:
-        """Dynamic program, relative to the level of demand where that moves."""
-        if self.level == "fixed":
-            return self.plan(log, progress)
         with single_threaded():
             TrainingData.of(log, self.rules, least_rows=0)  # or the log is refused
             model = fit_demand(log, self.families, self.seed)
-            found = self._moving_levels(log, model)
-        if found is None:
-            return self.plan(log, progress, model)
-        states, relative = found
-        moved = bool((relative != 1).any())
-        policy = self.plan(at_usual_level(log, relative), progress) if moved else self.plan(log, progress, model)
-        problem = policy.problem.model_copy(update={"orders": log.problem.orders})
-        products = ProductTable.of(log).without_scale()
-        return InShopUnits(policy, problem, products, policy.usual_demand, level=states)
+        if self.decides_by == "auto" and level_moves(log, model):
+            return self._on_paths(log, level_moves=True)
+        return self.plan(log, progress, model)
+
+    def _on_paths(self, log: DecisionLog, *, level_moves: bool = False) -> PathPolicy:
+        """Decide on sample paths."""
+        return fit_paths(
+            log,
+            self.rules,
+            Search(self.paths, self.ahead, self.seed),
+            sets_prices=True,
+            caution=self.price_caution,
+            discount=self.discount,
+            one_shop=not (level_moves or is_assortment(log)),
+        )
 
     def plan(self, log: DecisionLog, progress: Progress | None = None, model: DemandModel | None = None) -> PlanPolicy:
         """Plan at the mean level of a log; a `model` that was fitted to the log already is not fitted again."""
@@ -233,15 +207,6 @@ class Planner(Learner):
             for message in model.warnings:
                 warn(message)
             return planned(data.with_all_prices() if model.is_causal else data, model, self, progress)
-
-    def _moving_levels(self, log: DecisionLog, model: DemandModel) -> tuple[LevelStates, Floats] | None:
-        """Levels of a log where they move; None where they do not, or where problem or rules name quantities."""
-        of_problem, of_rules = has_quantities(log.problem), settings_in_units(self, 2.0) != self
-        found = moving_levels(log, model, always=self.level == "follow" and not (of_problem or of_rules))
-        if found is not None and (of_problem or of_rules):
-            warn(NOT_FOLLOWED.format(what="the problem" if of_problem else "a rule"))
-            return None
-        return found
 
 
 def planned(
@@ -256,57 +221,46 @@ def planned(
     discount = max(problem.discount, LEAST_DISCOUNT) if settings.discount is None else settings.discount
     states = market_states(model.evidence, law, settings.seed, problem.features)
     candidates = _candidates(data, model)
-    lags = lag_nodes(memory_reach(model.evidence, law))
-    caution = _price_caution(log, model, settings)
-    most_groups = min(MOST_GROUPS, MOST_LAG_NODES // lags)
-    series = PlanGroups.of(log, law, candidates, data.rules, caution, most_groups)
-    common = Physics.of(problem, log.costs, strict=log.records_stockouts)
-    physics = tuple(common.with_costs(costs) for costs in series.group_costs)
+    physics = Physics.of(problem, log.costs, strict=log.records_stockouts)
     latent = complete_latents(model.evidence, law, settings.seed).latent
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
-    prices = _price_nodes(candidates, model)
-    orders = candidates.coarse().orders_of(series.group_scale, series.group_multiple * series.group_scale)
-    grids = state_grids(highest * series.group_scale, prices, orders, physics, discount, lags)
-    every_state = pipeline_grids(problem, grids, states, common)
-    if has_pipeline(problem) and every_state is None:
+    prices, lags = _price_nodes(candidates, model), lag_nodes(memory_reach(model.evidence, law))
+    grid = state_grid(highest, prices, candidates.coarse().orders, physics, discount, lags)
+    every_state = pipeline_grid(problem, grid, states, physics)
+    on_paths = settings.decides_by == "paths" or (has_pipeline(problem) and every_state is None)
+    if on_paths and settings.decides_by == "states":
         raise TooManyStatesError(TOO_MANY_STATES)
     plans = Plans(
         evidence=model.evidence,
-        laws=_laws(log, model, settings, len(grids)),
-        shapes=tuple(
-            map(GroupShape, *series.group_slopes.T.tolist(), series.group_spread.tolist(), series.group_scale.tolist())
-        ),
+        laws=(law, *bootstrap_laws(log, model, settings.laws(problem) - 1, settings.seed)),
         states=states,
-        scales=series.group_scale,
-        grids=grids,
-        allowed=tuple(_allowed(data.rules, series, group, grid) for group, grid in enumerate(grids)),
+        grid=grid,
+        allowed=_allowed(data.rules, log, grid, physics),
         physics=physics,
         discount=discount,
         iterations=settings.iterations,
         every_state=every_state,
+        on_paths=Search(settings.paths, max(settings.ahead, LAW_AHEAD), settings.seed) if on_paths else None,
         local=local,
     )
     latents, following = plans.solved(progress)
     return PlanPolicy(
-        problem=data.problem_with(candidates if not candidates.relative else data.shared_candidates),
+        problem=data.problem_with(candidates),
         rules=data.rules,
         candidates=candidates,
+        attributes=ProductAttributes.of(log),
         prices=prices,
-        unit_costs=np.array(common.costs),
-        strict=common.strict,
+        unit_costs=np.array(physics.costs),
+        strict=physics.strict,
         states=states,
-        series=series,
         latents=latents,
         following=following,
         steps=plans.steps,
         ranges=_ranges(log, states, model),
         multiplicative=law.family.multiplicative,
-        log_link=law.family.log_link,
         integer=law.integer,
         rounded=law.integer and not law.family.is_count,
         demand_max=law.demand_max,
-        near_zero=law.near_zero,
-        saturates=law.family.saturates,
         lag_weights=law.lag_weights,
         discount=discount,
         pessimism=settings.pessimism,
@@ -317,16 +271,6 @@ def planned(
     )
 
 
-def _price_caution(log: DecisionLog, model: DemandModel, settings: Planner) -> Floats:
-    """Multiple of the standard error of each product's elasticity, 0 where these do not differ, (products,)."""
-    products = len(log.products)
-    if not (settings.price_caution and model.law.are_products and len(model.prices) > 1):
-        return np.zeros(products)
-    found = product_elasticities(log, model, seed=settings.seed)
-    error = found.error[np.searchsorted(found.names.astype(str), log.products.names.astype(str))]
-    return settings.price_caution * np.nan_to_num(error, nan=np.nanmax(error, initial=0.0))
-
-
 def _candidates(data: TrainingData, model: DemandModel) -> CandidateGrid:
     """The candidates of the log; where the price never varied, of that price only."""
     candidates = data.candidates
@@ -334,39 +278,30 @@ def _candidates(data: TrainingData, model: DemandModel) -> CandidateGrid:
 
 
 def _price_nodes(candidates: CandidateGrid, model: DemandModel) -> Floats:
-    """Prices relative to the usual one at which a plan is made, (prices,)."""
-    if candidates.relative_prices or (model.law.usual_price == 1).all():
+    """Prices at which a plan is made, (prices,)."""
+    if not candidates.relative_prices:
         return candidates.coarse().prices
     return np.unique(np.quantile(model.evidence.price, np.linspace(0, 1, PRICE_CANDIDATES), method="nearest"))
 
 
-def _allowed(rules: Rules, series: PlanGroups, group: int, grid: StateGrid) -> Bools:
-    """Actions of the plan of a group that pass the rules, (actions,): in money, at the usual price of the group."""
-    usual = float(np.median(series.usual_price[series.group == group]))
-    members = series.products.names[series.group[:-1] == group]
-    own = rules.of_names(members if len(members) else None)
+def _allowed(rules: Rules, log: SalesLog, grid: StateGrid, physics: Physics) -> Bools:
+    """Actions of a plan that pass the rules, (actions,)."""
+    own = rules.of_names(log.products.names)
     free = rules.model_copy(
         update={"price_endings": None, "price_ladder": None, "multiple": None}
         | {name: _of_most(getattr(own, name)) for name in ("minimum", "least_margin")}
     )
-    return free.standing(ActionGrid(grid.prices * usual, grid.orders, np.inf, usual * series.group_costs[group, 1]))
+    return free.standing(ActionGrid(grid.prices, grid.orders, np.inf, physics.costs.order))
 
 
 def _of_most(rule: Floats | float | None) -> float | None:
-    """A rule of a group: the middle one of its series, None where most have none."""
+    """A rule of all series: the middle one, None where most have none."""
     values = np.atleast_1d(np.nan if rule is None else rule)
     return None if np.isnan(values).mean() > 0.5 else float(np.nanmedian(values))
 
 
-def _laws(log: DecisionLog, model: DemandModel, settings: Planner, n_groups: int) -> tuple[DemandLaw, ...]:
-    """The fitted law and draws of it; fewer where many groups, each of many series, need plans."""
-    draws = max(1, min(settings.laws(log.problem), MOST_PLANS // n_groups))
-    return (model.law, *bootstrap_laws(log, model, draws - 1, settings.seed))
-
-
 def _ranges(log: DecisionLog, states: MarketStates, model: DemandModel) -> Floats:
-    """Least and most of z and of the stock, in units of scale, in the log, (2, 2)."""
+    """Least and most of z and of the stock in the log, (2, 2)."""
     evidence = model.evidence
     z = states.z(evidence.market, market_effects(evidence, model.law))
-    stock = log.stock / model.law.scale[log.series]
-    return np.array([[z.min(), stock.min()], [z.max(), stock.max()]])
+    return np.array([[z.min(), log.stock.min()], [z.max(), log.stock.max()]])

@@ -1,7 +1,7 @@
-"""The plans of every group of series and every law: one dynamic program each."""
+"""The plans of every law: one dynamic program each."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,82 +13,81 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.learn.planner import every_state_loops as loops
 from lostsales.learn.planner.bellman_loops import Transitions
-from lostsales.learn.planner.following import ByPipeline, ByStock, Following
+from lostsales.learn.planner.following import ByPaths, ByPipeline, ByStock, Following
 from lostsales.learn.planner.lag_belief import plan_memory
-from lostsales.learn.planner.latent_table import GroupShape, latent_atoms
+from lostsales.learn.planner.latent_table import latent_atoms
 from lostsales.learn.planner.market_states import MarketStates
+from lostsales.learn.planner.paths.search import Search
 from lostsales.learn.planner.physics import Physics
 from lostsales.learn.planner.pipeline_grid import PipelineGrid
 from lostsales.learn.planner.policy_iteration import LEAST_NODES, TOLERANCE, between_nodes, iterate, solve
 from lostsales.learn.planner.state_grid import Dynamics, StateGrid
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 LEAST_STOCKS = 13  # and so many orders on the way, below which there is no coarser grid to begin with
 
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """The plans of every group of series and every law."""
+    """The plans of every law."""
 
     evidence: Evidence
     laws: tuple[DemandLaw, ...]
-    shapes: tuple[GroupShape, ...]  # by group
     states: MarketStates
-    scales: Floats  # (groups,)
-    grids: tuple[StateGrid, ...]  # by group
-    allowed: tuple[Bools, ...]  # by group, (actions,)
-    physics: tuple[Physics, ...]  # by group
+    grid: StateGrid
+    allowed: Bools  # (actions,)
+    physics: Physics
     discount: float
     iterations: int | None
-    every_state: tuple[PipelineGrid, ...] | None  # by group, where plans are of every stock and pipeline
+    every_state: PipelineGrid | None  # where plans are of every stock and pipeline
+    on_paths: Search | None  # where actions are valued on sampled futures, and nothing is planned ahead
     local: LocalResiduals | None = None  # residuals of all laws, where they change with market, price and last demand
 
     @property
     def steps(self) -> Floats:
-        """Steps of stock and last demand, (groups, 2)."""
-        stocks = [grid.stocks[1] for grid in self.every_state or self.grids]
-        return np.column_stack([stocks, [grid.lags[1] for grid in self.grids]])
+        """Steps of stock and last demand, (2,)."""
+        return np.array([(self.every_state or self.grid).stocks[1], self.grid.lags[1]])
 
     def solved(self, progress: Progress | None) -> tuple[Floats, Following]:
-        """Latents of all plans, (groups, laws, ...), and what follows under them."""
-        groups, laws = range(len(self.grids)), range(len(self.laws))
-        latents = np.empty((len(groups), len(laws)), dtype=object)
-        plans = np.empty_like(latents)
+        """Latents of all plans, (laws, ...), and what follows under them."""
+        found: dict[int, tuple[Floats, Floats]] = {}
 
-        def plan(job: tuple[int, int]) -> None:
-            group, law = job
-            latents[job], plans[job] = self._solved_one(group, law, start=plans[group, 0] if law else None)
+        def plan(law: int) -> None:
+            found[law] = self._solved_one(self.laws[law], start=found[0][1] if law else None)
 
         # First the fitted law, from whose plan those of the draws start.
-        stages = [[(group, 0) for group in groups], [(group, law) for law in laws[1:] for group in groups]]
-        for stage, part in zip(stages, stages_of(progress, [len(stage) for stage in stages]), strict=True):
+        parts = [[0], list(range(1, len(self.laws)))]
+        for stage, part in zip(parts, stages_of(progress, [len(each) for each in parts]), strict=True):
             in_parallel(plan, stage, part)
-        values = _stacked(np.vectorize(self.states.next_values, otypes=[object])(plans))
-        return _stacked(latents), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
+        latents, plans = zip(*(found[law] for law in range(len(self.laws))), strict=True)
+        if self.on_paths is not None:
+            return _saved(np.stack(latents)), ByPaths.of(
+                self.states, self.grid.prices, self.on_paths, plan_memory(self.evidence, self.laws[0])
+            )
+        values = _saved(np.stack([self.states.next_values(each) for each in plans]))
+        return _saved(np.stack(latents)), ByPipeline(values, self.every_state) if self.every_state else ByStock(values)
 
-    def _solved_one(self, group: int, law: int, start: Any) -> tuple[Floats, Any]:
-        """Latents and values of one group and law."""
-        grid, scale, own = self.grids[group], float(self.scales[group]), self.laws[law]
-        shape = self.shapes[group]
-        latents = latent_atoms(self.evidence, own, self.states, grid.prices, grid.lags / scale, shape, self.local)
-        demand = own.demand_of_atoms(latents, scale)
-        memory = plan_memory(self.evidence, own)
-        memory = memory._replace(offset=memory.offset * scale)
-        dynamics = Dynamics(self.physics[group], self.discount, *grid.steps, memory)
+    def _solved_one(self, law: DemandLaw, start: Floats | None) -> tuple[Floats, Floats]:
+        """Latents and values of one law."""
+        grid = self.grid
+        latents = latent_atoms(self.evidence, law, self.states, grid.prices, grid.lags, self.local)
+        if self.on_paths is not None:
+            return latents, latents[:0]
+        demand = law.demand_of_atoms(latents, 1.0)
+        dynamics = Dynamics(self.physics, self.discount, *grid.steps, plan_memory(self.evidence, law))
         if self.every_state is None:
-            return latents, solve(demand, self.states, grid, dynamics, self.allowed[group], self.iterations, start)
-        problem = PipelineProblem(demand, self.states, grid, dynamics, self.allowed[group])
-        return latents, plan_every_state(problem, self.every_state[group], self.iterations, start)
+            return latents, solve(demand, self.states, grid, dynamics, self.allowed, self.iterations, start)
+        problem = PipelineProblem(demand, self.states, grid, dynamics, self.allowed)
+        return latents, plan_every_state(problem, self.every_state, self.iterations, start)
 
 
-def _stacked(tables: Array) -> Floats:
-    """(groups, laws, ...), rounded to single precision, in which it is saved."""
-    whole = np.stack(list(tables.reshape(-1))).astype(np.float32).astype(np.float64)
-    return np.ascontiguousarray(whole.reshape(*tables.shape, *whole.shape[1:]))
+def _saved(values: Floats) -> Floats:
+    """Values rounded to single precision, in which they are saved."""
+    return np.ascontiguousarray(values.astype(np.float32).astype(np.float64))
 
 
 class PipelineProblem(NamedTuple):
-    """Group and law of a plan on stock and orders on the way."""
+    """A law, and what a plan on stock and orders on the way is made of."""
 
     demand: Floats  # (belief shapes, z nodes, prices, lags, atoms)
     states: MarketStates

@@ -47,7 +47,6 @@ class PlanPolicy(PlanValues, PolicyBase):
         has_second = ~np.isnan(found.advantage)
         available = units_available(view.stock, order, self.problem.flow)
         outlook = self.tracker.outlook(view.depth.astype(np.int64), belief, price, available)
-        own = belief.series.seen
         return Decision(
             price=price,
             order=order,
@@ -60,9 +59,6 @@ class PlanPolicy(PlanValues, PolicyBase):
             unsafe=np.zeros(len(rows), dtype=bool),
             beyond=view.depth > self.learned_depth,
             outside=self._is_outside(view, belief),
-            unknown_series=belief.series.is_unknown if self.series.differs else None,
-            unseen=None if own is None else own.unseen(price, order),
-            never_ordered=None if own is None else own.never_ordered,
             more={
                 "last_demand": belief.mean,
                 "expected_demand": outlook.demand,
@@ -87,16 +83,12 @@ class PlanPolicy(PlanValues, PolicyBase):
             found = self.tracker.outlook(depth, belief, action.price, available)
             return found.demand, found.stockout_chance, found.lost
 
-        unseen = ~self.is_planned(action.price / belief.series.usual_price)
-        if belief.series.seen is not None:
-            unseen |= belief.series.seen.unseen(action.price, action.order)
-        found = Expected.of(view, action, outlook, self.problem, self._costs(belief), value, unseen)
+        lost, order, holding, fixed = self.unit_costs.tolist()
+        one = np.ones(len(value))
+        costs = UnitCosts(lost * one, order * one, holding * one, fixed)
+        unseen = ~self.is_planned(action.price)
+        found = Expected.of(view, action, outlook, self.problem, costs, value, unseen)
         return found.at_cost(action.order, unit_cost)
-
-    def _costs(self, belief: Belief) -> UnitCosts:
-        """Unit costs of each row: that of an order is the product's, the others are its group's at its usual price."""
-        by_group = self.series.group_costs[belief.series.group] * belief.series.usual_price[:, None]
-        return UnitCosts(by_group[:, 0], belief.series.order_cost, by_group[:, 2], self.physics.costs.fixed_order)
 
     def demand_atoms(self, view: View, price: Floats) -> Floats:
         """Equally likely demands of today at a price, of all laws, (rows, atoms)."""
@@ -104,7 +96,6 @@ class PlanPolicy(PlanValues, PolicyBase):
 
     def _is_outside(self, view: View, belief: Belief) -> Bools:
         """Rows whose z or stock lies outside the log, (rows,)."""
-        z = self.states.z(belief.features, self.series.market_effects(belief.series, belief.features))
-        state = np.column_stack([z, view.stock / belief.series.scale])
+        state = np.column_stack([self.states.index(belief.features), view.stock])
         slack = 1e-9 * (1 + self.ranges[1] - self.ranges[0])
         return np.asarray(((state < self.ranges[0] - slack) | (state > self.ranges[1] + slack)).any(axis=1))

@@ -122,13 +122,14 @@ def price_facts(
 ) -> PriceFacts:
     """The price of each row, and those that it is compared with."""
     depth, rows = view.depth.astype(np.int64), np.arange(len(view.stock))
-    candidates = policy.candidates.coarse().prices_of(belief.series.usual_price).copy()
+    every, coarse = np.ones(len(rows)), policy.candidates.coarse()
+    candidates = coarse.prices_of(every).copy()
     at = np.abs(candidates - action.price[:, None]).argmin(axis=1)
     candidates[rows, at] = action.price
-    orders = policy.candidates.coarse().orders_of(belief.series.scale, belief.series.order_multiple)
-    grid = ActionGrid(candidates, orders, room_of(policy.problem), belief.series.order_cost)
-    allowed = policy.allowed(view, grid, belief.series, policy.rules)
-    may = np.asarray(allowed.reshape(*candidates.shape, orders.shape[1]).any(axis=2))
+    cost = float(policy.unit_costs[1])
+    grid = ActionGrid(candidates, coarse.orders_of(every), room_of(policy.problem), cost)
+    allowed = policy.allowed(view, grid, policy.rules)
+    may = np.asarray(allowed.reshape(*candidates.shape, grid.orders.shape[1]).any(axis=2))
     may[rows, at] = True
     demand = [policy.tracker.outlook(depth, belief, price, view.stock).demand for price in candidates.T]
     usual_stock = _price_at_usual_stock(policy, view, belief, action, outlook)
@@ -145,7 +146,7 @@ def price_facts(
         cover=periods_of_cover(view.stock, outlook.demand),
         candidates=np.where(may, candidates, np.nan),
         demand=np.stack(demand, axis=1),
-        unit_cost=belief.series.order_cost,
+        unit_cost=cost * every,
         is_safe=depth >= policy.safe_depth,
     )
 

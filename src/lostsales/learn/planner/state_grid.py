@@ -58,33 +58,23 @@ def lag_nodes(reach: float) -> int:
     return next((count for count in LAGS if reach <= LAG_STEP * (count - 1)), LAGS[-1])
 
 
-def state_grids(
-    highest: Floats, prices: Floats, orders: Floats, physics: tuple[Physics, ...], discount: float, lags: int = LAGS[-1]
-) -> tuple[StateGrid, ...]:
-    """A grid for each largest demand D that matters, (groups,), with its orders, (groups, orders); all of one size.
+def state_grid(
+    highest: float, prices: Floats, orders: Floats, physics: Physics, discount: float, lags: int = LAGS[-1]
+) -> StateGrid:
+    """A grid for the largest demand D that matters, with its orders.
 
     Orders beyond two such demands and two economic batches, 2 (D + sqrt(2 K D / h)) with capital costs in h, are not
     planned with.
     """
-    own, most = [], []
-    for top, candidates, each in zip(highest, orders, physics, strict=True):
-        holding = each.costs.holding + (1 - discount) * each.costs.order
-        enough = 2 * (top + np.sqrt(2 * each.costs.fixed_order * top / max(holding, 1e-9)))
-        own.append(candidates[: np.searchsorted(candidates, enough) + 1])
-        most.append(min(each.flow.capacity, top + own[-1][-1]))
-    steps = [_stock_step(each, candidates) for each, candidates in zip(most, own, strict=True)]
-    n_stocks = max(int(np.ceil(top / step - 1e-9)) for top, step in zip(most, steps, strict=True)) + 1
-    lag_steps = np.maximum(highest / (lags - 1), 1e-9)
-    return tuple(
-        StateGrid(
-            step * np.arange(float(max(n_stocks, 2))),
-            lag_step * np.arange(float(lags)),
-            prices,
-            np.unique(candidates),
-            _parts(step, candidates),
-        )
-        for step, lag_step, candidates in zip(steps, lag_steps, own, strict=True)
-    )
+    holding = physics.costs.holding + (1 - discount) * physics.costs.order
+    enough = 2 * (highest + np.sqrt(2 * physics.costs.fixed_order * highest / max(holding, 1e-9)))
+    own = orders[: np.searchsorted(orders, enough) + 1]
+    most = min(physics.flow.capacity, highest + own[-1])
+    step = _stock_step(most, own)
+    stocks = max(int(np.ceil(most / step - 1e-9)) + 1, 2)
+    lag_step = max(highest / (lags - 1), 1e-9)
+    every = step * np.arange(float(stocks)), lag_step * np.arange(float(lags))
+    return StateGrid(*every, prices, np.unique(own), _parts(step, own))
 
 
 def _parts(step: float, orders: Floats) -> int:

@@ -81,8 +81,6 @@ class ReplayFQI(Learner):
     """
 
     method: ClassVar[str] = "replay-fqi"
-    models_products: ClassVar[bool] = True
-
     bandwidths: tuple[Bandwidth, ...] = Field(
         BANDWIDTHS,
         description="Bandwidths tried in each coordinate, in its standard deviations, besides an infinite one.",

@@ -13,7 +13,7 @@ from lostsales.demand.model.counts import count_quantile, small_count_quantiles
 from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.learn.planner.lookahead import Lookahead
 from lostsales.learn.planner.paths.product_levels import LOOK_BACK
-from lostsales.learn.planner.paths.search import Search, _draws, find_actions, terms_of
+from lostsales.learn.planner.paths.search import Search, common_draws, find_actions, terms_of
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import View
 from tests.learn.planner.paths.path_by_path import action_of_series
@@ -65,7 +65,7 @@ def test_the_search_is_that_of_one_path_after_the_other(name: str, hold: int, co
             penalty=rng.uniform(0.0, 2.0, (n, 4)),
         )
     found = find_actions(levels, at, terms, search)
-    draws = _draws(search.paths, periods, at.pipeline.shape[1], longest, search.seed)
+    draws = common_draws(search.paths, periods, at.pipeline.shape[1], longest, search.seed)
     expected = np.array([action_of_series(levels, i, at, terms, draws) for i in range(n)])
     assert len(np.unique(found.order)) > 2
     assert (hold == 0) == bool((found.price == at.price[:, 0]).all())

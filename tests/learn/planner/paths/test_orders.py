@@ -9,7 +9,7 @@ from lostsales.data.economics import UnitCosts
 from lostsales.data.shop import Shop
 from lostsales.demand.model.moving_levels import MovingLevels, PathDraws
 from lostsales.learn.planner.paths.roll_out_loops import LOST
-from lostsales.learn.planner.paths.search import Search, _draws, find_actions, terms_of
+from lostsales.learn.planner.paths.search import Search, common_draws, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Draws, Situation, draw_lead_times, kept_prices, put_on_way
 from lostsales.types import Floats
 
@@ -53,7 +53,7 @@ def test_the_best_of_all_orders_by_enumeration(lead_time: int, on_way: tuple[flo
     periods = search.periods(lead_time)
     at = situation(shop, stock, pipeline, periods)
     found = find_actions(levels, at, terms_of(shop), search)
-    draws = _draws(search.paths, periods, pipeline.shape[1], lead_time, search.seed)
+    draws = common_draws(search.paths, periods, pipeline.shape[1], lead_time, search.seed)
     demand = levels.paths(PathDraws(draws.chances, draws.errors))[0]
     values = [_mean_profit(order, demand, [*on_way], 4.0, lead_time) for order in range(25)]
     assert found.order[0] == np.argmax(values)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from lostsales.data.assortment import is_assortment
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.product_table import ProductTable
 from lostsales.demand.model.exposure import DemandExposure
@@ -27,8 +28,12 @@ def fit_paths(
     sets_prices: bool,
     caution: float = 0.5,
     discount: float | None = None,
+    one_shop: bool | None = None,
 ) -> PathPolicy:
-    """Learn the demand model of a log, and the policy that decides on its sample paths."""
+    """Learn the demand model of a log, and the policy that decides on its sample paths.
+
+    `one_shop`: series are episodes of one shop, and a new one starts like the others; by default if they are alike.
+    """
     data = TrainingData.of(log, rules, least_rows=LEAST_ROWS)
     _check_rules(data)
     review = _review(log, data.rules)
@@ -40,7 +45,9 @@ def fit_paths(
         rules=data.rules,
         products=ProductTable.of(log, data.rules),
         market=market,
-        levels=ProductLevels.of(log, data.runs, market, usual),
+        levels=ProductLevels.of(
+            log, data.runs, market, usual, not is_assortment(log) if one_shop is None else one_shop
+        ),
         prices=ProductPrices.of(log, data.rules),
         sets_prices=sets_prices and not log.keeps_price,
         caution=caution,

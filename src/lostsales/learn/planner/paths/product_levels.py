@@ -5,7 +5,6 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from lostsales.data.assortment import is_assortment
 from lostsales.data.feature import Feature
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.runs import Runs
@@ -41,7 +40,7 @@ class ProductLevels:
     one_shop: bool  # series are episodes of one shop, and not products: a new one starts like the others
 
     @classmethod
-    def of(cls, log: DecisionLog, runs: Runs, market: DemandExposure, usual: Floats) -> "ProductLevels":
+    def of(cls, log: DecisionLog, runs: Runs, market: DemandExposure, usual: Floats, one_shop: bool) -> "ProductLevels":
         """Levels at the end of a log; `usual` (products,) are the mean ones."""
         product, count = log.products.of_row, len(log.products)
         order = np.argsort(product, kind="stable")
@@ -55,7 +54,7 @@ class ProductLevels:
         start, features = MovingLevels.start(count, observed.integer), log.problem.features
         levels = moved(start, shown, np.arange(count), market, features).pooled()
         level, spread = (np.r_[each, np.median(each)] for each in (levels.mean, levels.spread))
-        members, one_shop = levels.prior, not is_assortment(log)
+        members = levels.prior
         if one_shop:  # the episodes together show whether levels move, and how much demand varies
             spread[-1] = np.median(market.response.dispersion)
             if not market.response.moves:

@@ -45,7 +45,7 @@ class Futures(NamedTuple):
     on_way: Floats  # (paths,) their sum
     lead: Ints  # (periods, paths) lead times of new orders
     common_lead: Ints  # (periods,) that of all paths, or MIXED
-    cover: Floats  # (periods,) mean demand of the periods that an order is to cover
+    cover: Floats  # (periods, paths or 1) expected demand a period, over those that an order is to cover
     may_order: Bools  # (periods,)
 
 
@@ -55,6 +55,7 @@ class Work(NamedTuple):
     held: Floats  # (paths,)
     on_way: Floats  # (paths,)
     order: Floats  # (paths,)
+    goal: Floats  # (paths,) up to which is ordered
     coming: Floats  # as arrivals
     profit: Floats  # (TOGETHER, periods + 1, paths) discounted, and what is left at the end
 
@@ -64,7 +65,7 @@ def work_of(demand: Floats, arrivals: Floats) -> Work:
     """Room for futures of this shape."""
     periods, paths = demand.shape
     profit = np.zeros((TOGETHER, periods + 1, paths))
-    return Work(np.empty(paths), np.empty(paths), np.empty(paths), np.empty(arrivals.shape), profit)
+    return Work(np.empty(paths), np.empty(paths), np.empty(paths), np.empty(paths), np.empty(arrivals.shape), profit)
 
 
 @compiled
@@ -101,7 +102,10 @@ def roll_out(
     worth = 1.0
     for t in range(periods):
         if t > 0:
-            order_up_to(level * futures.cover[t], futures.may_order[t], unit, terms, work)
+            cover, last = futures.cover[t], futures.cover.shape[1] - 1
+            for s in range(paths):
+                work.goal[s] = level * cover[min(s, last)]
+            order_up_to(futures.may_order[t], unit, terms, work)
         if futures.common_lead[t] == MIXED:
             for s in range(paths):
                 time = futures.lead[t, s]
@@ -128,18 +132,25 @@ def roll_out(
 
 
 @compiled
-def order_up_to(goal: float, may_order: bool, unit: Unit, terms: Terms, work: Work) -> None:
-    """Fill `work.order` with the orders that fill stock and orders on the way up to a level."""
-    held, on_way, order, arriving, multiple = work.held, work.on_way, work.order, unit.arriving, unit.multiple
+def order_up_to(may_order: bool, unit: Unit, terms: Terms, work: Work) -> None:
+    """Fill `work.order` with the orders that fill stock and orders on the way up to `work.goal`."""
+    goal, held, on_way, order, arriving, multiple = (
+        work.goal,
+        work.held,
+        work.on_way,
+        work.order,
+        unit.arriving,
+        unit.multiple,
+    )
     if not may_order:
         order[:] = 0.0
     elif unit.minimum > 0.0 or terms.flow.forbids or terms.flow.most_on_way < np.inf:
         for s in range(len(order)):
             most = order_room(max(held[s], 0.0), on_way[s], terms.flow)
-            order[s] = order_of((goal - held[s] - on_way[s]) / arriving, max(most, 0.0), may_order, unit)
+            order[s] = order_of((goal[s] - held[s] - on_way[s]) / arriving, max(most, 0.0), may_order, unit)
     else:
         for s in range(len(order)):
-            order[s] = max(goal - held[s] - on_way[s], 0.0)
+            order[s] = max(goal[s] - held[s] - on_way[s], 0.0)
         if arriving != 1.0:  # a division takes longer than all else here
             order /= arriving
         if multiple == 1.0:

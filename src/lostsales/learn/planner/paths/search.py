@@ -36,7 +36,7 @@ class Search:
 def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, search: Search) -> Found:
     """Best price and order of every series; its periods are those of `situation.exposure`."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
-    draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
+    draws = common_draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
     found: Found = search_actions(levels.weighted, RATES, levels.counted, situation, terms, draws)
     return found
 
@@ -44,14 +44,15 @@ def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, searc
 def demand_paths(levels: MovingLevels, exposure: Floats, situation: Situation, search: Search) -> Floats:
     """Demands of the first periods, with an exposure (series, some), as the search draws: (series, paths, some)."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
-    draws = _draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
+    draws = common_draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
     first = exposure.shape[1]
     some = PathDraws(*(np.ascontiguousarray(each[:, :first]) for each in (draws.chances, draws.errors)))
     return levels.paths(some, np.ascontiguousarray(exposure))
 
 
 @lru_cache(maxsize=128)
-def _draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> Draws:
+def common_draws(paths: int, periods: int, columns: int, longest: int, seed: int) -> Draws:
+    """Draw the random numbers that all series share."""
     demand_rng, order_rng, arrival_rng = np.random.default_rng(seed).spawn(3)
     demand = PathDraws.of(paths, periods, demand_rng)
     orders = stratified(paths, columns + periods, order_rng)

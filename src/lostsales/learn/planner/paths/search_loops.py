@@ -96,7 +96,7 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
     demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
     varied, varied_price, varied_exposure = np.empty((periods, paths)), np.empty(periods), np.empty(periods)
     arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
-    means, cover, varied_cover = np.empty(periods), np.empty(periods), np.empty(periods)
+    means, cover, varied_cover = np.empty(periods), np.empty((periods, 1)), np.empty((periods, 1))
     on_way, work = np.empty(paths), work_of(demand, arrivals)
     for i in range(n):
         draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
@@ -152,7 +152,7 @@ def best_level(
 ) -> tuple[float, float, float]:
     """Order-up-to level with the largest profit, in periods of demand, the order that reaches it, and that profit."""
     by_path, span = futures.demand.T, longest + terms.review
-    spread = by_path[:, : min(span, by_path.shape[1])].std() / max(futures.cover[0], 1e-12)
+    spread = by_path[:, : min(span, by_path.shape[1])].std() / max(futures.cover[0, 0], 1e-12)
     top = span + 3.0 * max(1.0, spread * math.sqrt(span))
     tried, level, earned = np.empty(LEVELS), np.empty(LEVELS), np.empty(LEVELS)
     for c in range(LEVELS):
@@ -168,18 +168,18 @@ def best_level(
 
 @compiled
 def fill_cover(demand: Floats, span: int, means: Floats, cover: Floats) -> None:
-    """Fill `means` and `cover` (periods,) with the mean demand of each period and of the periods of an order."""
+    """Fill `means` (periods,) and `cover` (periods, 1) with the mean demand of each period and of those of an order."""
     for t in range(len(means)):
         means[t] = demand[t].mean()
     for t in range(len(means)):
-        cover[t] = means[t : t + span].mean()
+        cover[t, 0] = means[t : t + span].mean()
 
 
 @compiled
 def order_up_to_level(level: float, futures: Futures, limit: float, unit: Unit) -> float:
     """Order of today that fills stock and orders on the way up to a level, in periods of demand."""
     on_way = futures.arrivals.T.sum() / futures.demand.shape[1]
-    wanted = (level * futures.cover[0] - unit.stock - on_way) / unit.arriving
+    wanted = (level * futures.cover[0, 0] - unit.stock - on_way) / unit.arriving
     return float(order_of(wanted, limit, futures.may_order[0], unit))
 
 
@@ -198,7 +198,7 @@ def improved(
 
     `start` itself has that `value`; it is tried as well where that is not known (-inf).
     """
-    cover, may_order = futures.cover[0], futures.may_order[0]
+    cover, may_order = futures.cover[0, 0], futures.may_order[0]
     reach = REACH * max(cover * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
     low = max(start - reach, 0.0)
     step = (start + reach - low) / (ORDERS - 1)
