@@ -13,14 +13,15 @@ from lostsales.data.reading.gate import read_log as read_log
 from lostsales.data.writing import write_log as write_log
 from lostsales.demand.audit.audit import Audit as Audit
 from lostsales.demand.audit.audit import audit as audit
+from lostsales.demand.fitting import fit_demand as fit_demand
 from lostsales.demand.forecast import Forecast as Forecast
 from lostsales.demand.forecast import forecast as forecast
+from lostsales.demand.imputing import impute as impute
 from lostsales.demand.law.demand_model import DemandModel as DemandModel
-from lostsales.demand.law.selection import fit_demand as fit_demand
+from lostsales.demand.shop import ShopDemand as ShopDemand
 from lostsales.demand.stockout_loss import StockoutLoss as StockoutLoss
 from lostsales.demand.stockout_loss import stockout_loss as stockout_loss
 from lostsales.demand.survival.imputation import Imputation as Imputation
-from lostsales.demand.survival.imputation import impute as impute
 from lostsales.errors import LogError as LogError
 from lostsales.errors import LostSalesError as LostSalesError
 from lostsales.errors import SettingError as SettingError

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SEEN, HIDDEN, QUIET = "#0072B2", "#D55E00", "#8A94A6"  # readable for the colour-blind, on light and dark
 NORMAL_95 = 1.96
+MOST_SHOWN = 20  # products in a picture
 
 
 def _canvas(title: str, height: float = 3.6) -> "tuple[Figure, Axes]":
@@ -119,6 +120,43 @@ def draw_intervals(figures: Sequence[tuple[str, Any]], title: str, label: str) -
     axes.set_yticks(range(len(figures)), [name if each is not None else f"{name}: no figure" for name, each in figures])
     axes.set_ylim(len(figures) - 0.5, -0.5)
     axes.set_xlabel(label)
+    return figure
+
+
+def draw_decisions(found: Any, title: str) -> "Figure":
+    """Recommended orders as bars, one a row, with prices next to the names."""
+    names, columns = found.problem.columns, found.columns
+    shown = slice(0, MOST_SHOWN)
+    keys = [found.keys[part][shown].tolist() for part in names.series_parts]
+    labels = [" / ".join(map(str, each)) for each in zip(*keys, strict=True)]
+    price, order = columns[names.price][shown], columns[names.order][shown]
+    figure, axes = _canvas(title, height=1.4 + 0.3 * len(labels))
+    axes.barh(range(len(labels)), order, color=SEEN)
+    axes.set_yticks(range(len(labels)), [f"{name}, {each:g}" for name, each in zip(labels, price, strict=True)])
+    axes.invert_yaxis()
+    axes.set_xlabel("order, in units; next to each product its price")
+    return figure
+
+
+def draw_demand(drivers: dict[str, float], found: Any) -> "Figure":
+    """Shares of the variance of demand by driver, and elasticities with their 95 % bands, the largest first."""
+    order = np.argsort(found.elasticity)[:MOST_SHOWN]
+    figure = _canvas("", height=1.6 + 0.28 * max(len(drivers), len(order)))[0]
+    figure.clear()
+    left, right = figure.subplots(1, 2)
+    left.barh(list(drivers), [100 * each for each in drivers.values()], color=SEEN)
+    left.invert_yaxis()
+    left.set_title("What drives demand", loc="left")
+    left.set_xlabel("share of its variance, %")
+    reach = NORMAL_95 * found.standard_error[order]
+    right.errorbar(found.elasticity[order], np.arange(len(order)), xerr=reach, fmt="o", color=SEEN, capsize=3)
+    right.axvline(0, color=QUIET, linewidth=1)
+    right.set_yticks(np.arange(len(order)), [str(each) for each in found.names[order]])
+    right.invert_yaxis()
+    right.set_title("Price elasticity", loc="left")
+    right.set_xlabel("change of demand in % where the price rises by 1 %")
+    for each in (left, right):
+        each.spines[["top", "right"]].set_visible(False)
     return figure
 
 

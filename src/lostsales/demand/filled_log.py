@@ -8,6 +8,7 @@ import numpy as np
 from lostsales.data.labels import beside
 from lostsales.data.log import SalesLog
 from lostsales.data.writing import log_columns, write_table
+from lostsales.demand.imputing import MODEL
 from lostsales.demand.stockout_loss import StockoutLoss
 from lostsales.demand.survival.imputation import Imputation
 from lostsales.demand.survival.imputers import IMPUTERS
@@ -16,10 +17,10 @@ from lostsales.errors import SettingError
 from lostsales.types import Array
 
 
-def check_choice(estimator: str, tail: str | None) -> tuple[str, Tail | None]:
+def check_choice(estimator: str | None, tail: str | None) -> tuple[str | None, Tail | None]:
     """Check the names of an estimator and a tail rule (None for the default); an error lists the valid ones."""
     tails: dict[str | None, Tail | None] = {None: None} | {each: each for each in get_args(Tail)}
-    for what, name, names in (("estimator", estimator, IMPUTERS.names), ("tail", tail, get_args(Tail))):
+    for what, name, names in (("estimator", estimator, (MODEL, *IMPUTERS.names)), ("tail", tail, get_args(Tail))):
         if name is not None and name not in names:
             raise SettingError(f"{what} must be one of {', '.join(names)}, but {name!r} came")
     return estimator, tails[tail]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from lostsales.data.assortment import is_shop
 from lostsales.data.demand_bounds import share_demand
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress, stages
@@ -15,6 +16,7 @@ from lostsales.demand.expected_lost import DRAWS, alternative_laws, drawn_lost, 
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import bootstrap_laws
 from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.shop import LEAST_ROWS, RealisedDemand, ShopDemand
 from lostsales.demand.survival.imputation import impute
 from lostsales.errors import LostSalesError
 from lostsales.types import Bools, Floats
@@ -23,6 +25,7 @@ MOST_ROWS = 20_000  # of a larger log some series are drawn, and what they lost 
 REPLICATES = 20  # of the bootstrap behind the interval
 # Of Student's t: as for all our intervals, fewer than the replicates have, as losses are skewed.
 DEGREES = 9
+NORMAL = 1.96  # standard errors of an interval in a shop
 SHOWN_PRODUCTS = 3
 LEAST_SHOWN = 0.05  # units, below which 0.0 would be shown
 WEEK = 7 * 86_400_000_000  # microseconds
@@ -97,13 +100,18 @@ class StockoutLoss:
 
 
 def stockout_loss(
-    log: SalesLog, *, seed: int = 0, runs: Runs | None = None, progress: Progress | None = None
+    log: SalesLog,
+    *,
+    seed: int = 0,
+    runs: Runs | None = None,
+    model: ShopDemand | None = None,
+    progress: Progress | None = None,
 ) -> StockoutLoss:
     """Estimate how many units, what share of demand and how much margin stock-outs cost in the periods of a log.
 
     Lost units are expected under the demand model that evaluations use. The interval is for the units lost in these
-    very periods: it counts the error of the model (a bootstrap over series, or blocks in time where series are few, and
-    the difference from rival models) and the chance in each censored demand.
+    very periods: it counts the chance in each censored demand and the error of the model. In a shop that is the error
+    of levels and elasticities; of episodes a bootstrap, and the difference from rival models.
 
     Parameters
     ----------
@@ -113,6 +121,8 @@ def stockout_loss(
         The same seed gives the same figures.
     runs : Runs, optional
         What `find_runs` returned for this log, where it is at hand.
+    model : ShopDemand, optional
+        What `fit_demand` returned for this log, where it is at hand.
     progress : callable, optional
         Called with (done, total).
 
@@ -141,13 +151,21 @@ def stockout_loss(
     if not runs.observed.any_observed:
         nothing = "every row is a stock-out, so no demand was observed"
         return StockoutLoss(rows, None, None, None, None, None, None, nothing)
+    if is_shop(log) and int(np.count_nonzero(runs.observed.is_observed | log.is_share)) >= LEAST_ROWS:
+        model = ShopDemand.of(log, runs.observed) if model is None else model
+        return _told(log, rows, _LostInShop.of(model, seed), 1.0)
     part, _ = evaluated_part(log, MOST_ROWS, seed)
     part_runs = runs if part is log else find_runs(part)
     known = part_runs.observed.any_observed and _hidden(part, part_runs).any()
     if not known:  # too small a part: all rows
         part, part_runs = log, runs
     scale = float(rows / np.count_nonzero(_hidden(part, part_runs)))
-    lost = _Lost.of(part, part_runs, seed, progress)
+    return _told(log, rows, _Lost.of(part, part_runs, seed, progress), scale)
+
+
+def _told(log: SalesLog, rows: int, lost: "_Lost | _LostInShop", scale: float) -> StockoutLoss:
+    """The figures of a log from those of `lost`, which are of one part in `scale` of it."""
+    part = lost.log
     units, interval = lost.total(np.ones(len(part)), scale)
     sales = float(log.sales.sum())
     share = tuple(each / max(sales + each, 1e-300) for each in (units, *interval))
@@ -165,7 +183,7 @@ def stockout_loss(
         margin_interval,
         reason,
         _weeks(log),
-        lost.most() if scale == 1 else (),
+        _most(log, lost.expected * lost.hidden) if scale == 1 else (),
         log.problem.format.currency,
     )
 
@@ -236,15 +254,6 @@ class _Lost:
             error,
         )
 
-    def most(self) -> tuple[tuple[str, float], ...]:
-        """Products that lost the most units, none where there is one product."""
-        products = self.log.products
-        if len(products) == 1:
-            return ()
-        units = np.bincount(products.of_row, self.expected * self.hidden, len(products))
-        worst = np.argsort(-units, kind="stable")[:SHOWN_PRODUCTS]
-        return tuple((str(products.names[each]), float(units[each])) for each in worst if units[each] >= LEAST_SHOWN)
-
     def total(self, weight: Floats, scale: float) -> tuple[float, Bounds]:
         """Weighted sum of what was lost, scaled up to the whole log, with its 95 % interval."""
         value = float(self.expected @ weight)
@@ -273,6 +282,39 @@ class _Lost:
         rows = np.bincount(self.log.series, self.hidden, series)
         left = lost - value / rows.sum() * rows
         return float(series / max(series - 1, 1) * (left @ left) * (1 - 1 / scale))
+
+
+@dataclass(frozen=True, eq=False)
+class _LostInShop:
+    """Lost units of the rows of a shop's log by its demand model."""
+
+    log: SalesLog
+    hidden: Bools  # (rows,)
+    expected: Floats  # (rows,)
+    realised: RealisedDemand
+
+    @classmethod
+    def of(cls, model: ShopDemand, seed: int) -> "_LostInShop":
+        """Draw the hidden demands."""
+        realised = model.realised(DRAWS, seed)
+        return cls(model.log, ~model.observed.is_observed, realised.lost, realised)
+
+    def total(self, weight: Floats, scale: float) -> tuple[float, Bounds]:
+        """Weighted sum of what was lost, with its 95 % interval."""
+        value = scale * float(self.expected @ weight)
+        reach = NORMAL * scale * float(np.sqrt(self.realised.shop.lost_variance(self.realised, weight)))
+        low = value - reach if np.any(weight < 0) else max(value - reach, 0.0)
+        return value, (low, value + reach)
+
+
+def _most(log: SalesLog, lost: Floats) -> tuple[tuple[str, float], ...]:
+    """Products that lost the most units, none where there is one product."""
+    products = log.products
+    if len(products) == 1:
+        return ()
+    units = np.bincount(products.of_row, lost, len(products))
+    worst = np.argsort(-units, kind="stable")[:SHOWN_PRODUCTS]
+    return tuple((str(products.names[each]), float(units[each])) for each in worst if units[each] >= LEAST_SHOWN)
 
 
 def _amount(value: float) -> str:

@@ -19,16 +19,16 @@ from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour, be
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.expected_lost import alternative_laws, expected_lost, lost_outside, undersmoothed_law
+from lostsales.demand.imputing import impute
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.selection import fit_demand
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.shop import RealisedDemand, ShopDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import ProductFigures, root_mean_square
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.sensitivity import hidden_slope
 from lostsales.evaluation.results import Earned
-from lostsales.evaluation.shop_demand import RealisedDemand, ShopDemand
 from lostsales.types import Bools, Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
@@ -109,7 +109,9 @@ class PreparedLog:
     @cached_property
     def panel(self) -> DecisionPanel | None:
         """Decisions with what explains them, None where there is no model of demand or one price."""
-        return None if not self.has_model or np.ptp(self.log.price) == 0 else DecisionPanel.of(self.log)
+        if not self.has_model or np.ptp(self.log.price) == 0:
+            return None
+        return DecisionPanel.of(self.log, model=None if self.realised is None else self.realised.shop)
 
     @property
     def has_model(self) -> bool:

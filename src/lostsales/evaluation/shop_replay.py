@@ -15,8 +15,8 @@ import numpy as np
 from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import DecisionLog
 from lostsales.data.progress import Progress
+from lostsales.demand.shop import RealisedDemand
 from lostsales.evaluation.policy_on_log import log_as_asked
-from lostsales.evaluation.shop_demand import RealisedDemand
 from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy

@@ -13,10 +13,9 @@ from lostsales.data.scale import series_scale
 from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law import series_effects
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.elasticities import product_elasticities
 from lostsales.demand.law.estimation import fit_family
-from lostsales.demand.law.selection import fit_demand
 from lostsales.demand.law.series_effects import SeriesEffects, Units, _with_ones, fit_effects
+from lostsales.demand.shop import ShopDemand
 from lostsales.types import Floats
 
 LINEAR, LOG_LINK = Family("linear", False), Family("linear", False, link="log")
@@ -72,11 +71,9 @@ def test_effects_are_those_of_the_normal_equations() -> None:
 def test_a_product_of_few_rows_borrows_and_one_of_many_hardly_does() -> None:
     shop = replace(Assortment.draw(8, 3), periods=np.array([8, 20, 60, 60, 300, 300, 300, 3000]))
     log = log_of(shop, 3)
-    found = product_elasticities(log, fit_demand(log, (LOG_LINK,)))
-    share = dict(zip(found.names, found.own_share, strict=True))
-    assert share["product 0"] < share["product 4"]
-    assert share["product 7"] > 0.9
-    assert min(share.values()) < 0.5
+    found = ShopDemand.of(log).elasticities()
+    error = dict(zip(found.names, found.standard_error, strict=True))
+    assert error["product 7"] < error["product 4"] < error["product 0"]
 
 
 def law_of(log: SalesLog) -> DemandLaw:
@@ -88,7 +85,7 @@ def test_elasticities_and_bands_are_those_of_the_products() -> None:
     for seed in (40, 41, 42):
         shop = Assortment.draw(16, seed)
         log = log_of(shop, seed)
-        found = product_elasticities(log, fit_demand(log, (LOG_LINK,)))
+        found = ShopDemand.of(log).elasticities()
         true = dict(zip(shop.names, shop.elasticity, strict=True))
         truth = np.array([true[name] for name in found.names])
         errors.append(found.elasticity - truth)
@@ -157,9 +154,10 @@ def test_an_unrelated_product_leaves_the_others_within_their_errors() -> None:
     part = lostsales.read_log(
         pd.DataFrame({name: each[others] for name, each in table.items() if name != "demand"}), shop.problem
     )
-    found, less = (product_elasticities(log, fit_demand(log, (LOG_LINK,))) for log in (whole, part))
-    assert list(found.names[:6]) == list(less.names)
-    assert (np.abs(found.elasticity[:6] - less.elasticity) < less.error).all()
+    found, less = (ShopDemand.of(log).elasticities() for log in (whole, part))
+    whole_of = dict(zip(found.names, found.elasticity, strict=True))
+    moved = [abs(whole_of[name] - own) for name, own in zip(less.names, less.elasticity, strict=True)]
+    assert (np.array(moved) < less.standard_error).all()
 
 
 def test_copies_of_a_product_are_as_many_times_its_rows() -> None:

@@ -15,42 +15,162 @@ from lostsales.apps.tables import records
 if TYPE_CHECKING:
     from lostsales.demand.law.demand_law import DemandLaw
     from lostsales.demand.law.demand_model import DemandModel
-    from lostsales.demand.law.elasticities import ProductElasticities
     from lostsales.demand.law.price_response import PriceResponse
-    from lostsales.demand.law.price_slopes import SlopeEstimate
+    from lostsales.demand.law.slopes import SlopeEstimate
+    from lostsales.demand.shop import Elasticities, ShopDemand
+    from lostsales.demand.stockout_loss import StockoutLoss
 
 BAR = 22  # characters of the longest bar
 CALIBRATION = "distance", "p_value", "correlation", "correlation_p_value", "memory", "memory_p_value", "fits"
 LAST, PRICE = "last demand", "price"
+SLOPES = {
+    "least squares": "predictive: all price changes",
+    "orthogonalised": "causal: changes that nothing explains",
+    "two-stage": "causal: changes by the instruments",
+}
 SHOWN = 10  # products, half of them the most and half the least elastic
-NAMED = 5
 
 
 @reads_log
 def demand(
     log: LogInput,
     replicates: Annotated[
-        int, typer.Option(min=2, max=options.MOST, help="Bootstrap samples of the confidence band.")
+        int, typer.Option(min=2, max=options.MOST, help="Bootstrap samples of the confidence band of episodes.")
     ] = 20,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Estimate the demand model: effects, price response with a confidence band, calibration, and warnings.
+    """Report what drives demand, elasticities with bands, lost demand, and what the data cannot determine.
 
-    Example: `lostsales demand log.parquet`
+    Example: `lostsales demand sales.csv`
     """
+    from lostsales.data.assortment import is_shop
     from lostsales.data.progress import stages
+    from lostsales.demand.fitting import fit_demand
     from lostsales.demand.law.price_response import price_response
     from lostsales.demand.law.price_slopes import price_slopes
-    from lostsales.demand.law.selection import fit_demand
+    from lostsales.demand.shop import ShopDemand
+    from lostsales.demand.stockout_loss import stockout_loss
 
     table = log.read("demand", sales_only=True)
-    with progress("comparing models, fitting resampled series") as report:
+    with progress("fitting the demand model" if is_shop(table) else "comparing models, fitting samples") as report:
         comparing, resampling = stages(report, (3, 1))
         model = fit_demand(table, seed=seed, progress=comparing)
-        found = price_response(table, model, replicates, seed, resampling)
-        slopes = price_slopes(table, model.sample, model.law, seed)
-    show(as_json, lambda: demand_json(model, found, slopes), lambda: print_demand(str(log), model, found, slopes))
+        if isinstance(model, ShopDemand):
+            loss = stockout_loss(table, model=model, seed=seed)
+        else:
+            found = price_response(table, model, replicates, seed, resampling)
+            slopes = price_slopes(table, model.sample, model.law, seed)
+    if isinstance(model, ShopDemand):
+        show(as_json, lambda: shop_json(model, loss), lambda: print_shop(str(log), model, loss))
+    else:
+        show(as_json, lambda: demand_json(model, found, slopes), lambda: print_demand(str(log), model, found, slopes))
+
+
+def shop_json(model: "ShopDemand", loss: "StockoutLoss") -> dict[str, Any]:
+    """Content of `print_shop` for JSON, with every product."""
+    response = model.response()
+
+    def rows(found: "Elasticities", name: str) -> list[dict[str, Any]]:
+        columns = {each: getattr(found, each).tolist() for each in ("elasticity", "standard_error", "low", "high")}
+        return records(**{name: found.names.tolist(), **columns, "price_moved": found.price_moved.tolist()})
+
+    return {
+        "rows": len(model.log),
+        "hidden_rows": int((~model.observed.is_observed).sum()),
+        "distribution": model.distribution,
+        "drivers": model.drivers(),
+        "groups": rows(model.elasticities("group"), "group"),
+        "products": rows(model.elasticities(), "product"),
+        "price_response": records(
+            relative_price=response.prices.tolist(),
+            **{name: getattr(response, name).tolist() for name in ("rows", "sales", "demand", "low", "high")},
+        ),
+        "price_slopes": [
+            {"by": each.by, "slope": each.value, "std_error": each.error, "low": each.low, "high": each.high}
+            for each in model.slopes
+        ],
+        "own_past": list(model.own_past.lags),
+        "stockout_loss": loss.as_json(),
+        "tests": [
+            {
+                "by": each.classes,
+                "f": each.statistic,
+                "p_value": each.p_value,
+                "largest": each.largest,
+                "of": each.where,
+            }
+            for each in model.residual_tests
+        ],
+        "warnings": list(model.warnings),
+    }
+
+
+def print_shop(name: str, model: "ShopDemand", loss: "StockoutLoss") -> None:
+    """What drives demand, elasticities, what was lost, tests of fit, and what the data cannot determine."""
+    products, hidden = model.log.products, int((~model.observed.is_observed).sum())
+    print_verdict("care" if model.warnings or loss.rows else "good", loss.sentence)
+    screen.print()
+    past = ", ".join(f"{each:+.2f}" for each in model.own_past.lags)
+    facts = [
+        ("rows", f"{len(model.log):,} of {len(products):,} products, {hidden:,} of them censored"),
+        ("distribution", model.distribution),
+        ("own past", f"the last periods move demand by {past} of what they deviated" if past else "none supported"),
+    ]
+    print_facts(name, facts)
+    screen.print()
+    table = plain_table("What drives demand", "driver", "share of its variance")
+    table.add_column("")
+    drivers = model.drivers()
+    for driver, share in drivers.items():
+        table.add_row(driver, f"{share:.0%}", "█" * round(BAR * share / max(drivers.values())))
+    screen.print(table)
+    screen.print("Within products; noise is what no model could foretell.", style="dim")
+    screen.print()
+    if model.price_moved.any():
+        if len(model.group_names) > 1:
+            _elasticities("group", model.elasticities("group"))
+        _elasticities("product", model.elasticities())
+        _slopes_of_shop(model)
+    tests = plain_table("Do residuals differ?", "by", "p", "largest deviation")
+    for each in model.residual_tests:
+        tests.add_row(each.classes, f"{each.p_value:.2g}", Text(f"{each.largest:+.2f} ({each.where})"))
+    screen.print(tests)
+    screen.print("In standard deviations of a row; a small p with a large deviation is a misfit.", style="dim")
+    screen.print()
+    for warning in model.warnings:
+        screen.print(Text(f"Warning: {warning}", style="bold yellow"))
+    if not model.warnings:
+        screen.print("No test rejects this model.", style="bold")
+
+
+def _elasticities(what: str, found: "Elasticities") -> None:
+    import numpy as np
+
+    order = np.argsort(found.elasticity)
+    shown = order if len(order) <= SHOWN else np.r_[order[: SHOWN // 2], order[-SHOWN // 2 :]]
+    table = plain_table(f"Elasticity by {what}, at the usual price", what, "elasticity", "95 % band")
+    table.add_column("")
+    for place, at in enumerate(shown):
+        if len(order) > SHOWN and place == SHOWN // 2:
+            table.add_row(Text(f"... {len(order) - SHOWN:,} more, in --json"), "", "", "", style="dim")
+        band = f"{found.low[at]:+.2f} to {found.high[at]:+.2f}"
+        remark = "" if found.price_moved[at] else "price never varied"
+        table.add_row(Text(str(found.names[at])), f"{found.elasticity[at]:+.2f}", band, remark)
+    screen.print(table)
+    screen.print()
+
+
+def _slopes_of_shop(model: "ShopDemand") -> None:
+    """The mean elasticity by every estimator, where they can be told apart."""
+    if not model.slopes:
+        return
+    table = plain_table("Mean elasticity of all products", "by", "elasticity", "95 % band")
+    for each in model.slopes:
+        table.add_row(SLOPES[each.by], f"{each.value:+.2f}", f"{each.low:+.2f} to {each.high:+.2f}")
+    screen.print(table)
+    screen.print("The two differ where prices followed what the log does not show.", style="dim")
+    screen.print()
 
 
 def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[SlopeEstimate]" = ()) -> dict[str, Any]:
@@ -90,7 +210,6 @@ def demand_json(model: "DemandModel", found: "PriceResponse", slopes: "Sequence[
             for each in slopes
         ],
         "memory_by_instruments": _memory_json(model),
-        "products": None if found.products is None else products_json(found.products),
         "calibration": {"shares": fit.shares.tolist()} | {name: getattr(fit, name) for name in CALIBRATION},
         "learned_from_rows": len(model.sample),
         "resampled_rows": found.resampled_rows,
@@ -123,8 +242,7 @@ def print_demand(
     ]
     if len(law.scale) > 1:
         facts.append(("series", _series(law)))
-    still = () if found.products is None else still_prices(found.products)
-    warnings = (*model.warnings, *still)
+    warnings = model.warnings
     print_verdict("care" if warnings else "good", _verdict(found, len(warnings)))
     print_facts(name, facts)
     screen.print()
@@ -132,8 +250,6 @@ def print_demand(
     _slopes(model, found)
     _prices(found)
     _price_slopes(model, slopes)
-    if found.products is not None:
-        print_products(found.products)
     _calibration(model)
     for warning in warnings:
         screen.print(Text(f"Warning: {warning}", style="bold yellow"))
@@ -301,65 +417,4 @@ def _calibration(model: "DemandModel") -> None:
     memory = f"with the last {MEMORY} by {fit.memory:+.2f} (p = {fit.memory_p_value:.2g})"
     screen.print(f"Each {1 / len(fit.shares):.0%} under the model. {off}.", style="dim")
     screen.print(f"Residuals correlate {link}, {memory}; under the model by 0.", style="dim")
-    screen.print()
-
-
-def products_json(found: "ProductElasticities") -> dict[str, Any]:
-    """Content of `print_products` for JSON, with every product."""
-    return {
-        "products": records(
-            product=found.names.tolist(),
-            rows=found.rows.tolist(),
-            elasticity=found.elasticity.tolist(),
-            std_error=found.error.tolist(),
-            own_share=found.own_share.tolist(),
-            price_moved=found.moved.tolist(),
-        ),
-        "groups": [
-            {
-                "attribute": each.attribute,
-                "level": each.level,
-                "products": each.products,
-                "elasticity": each.elasticity,
-                "std_error": each.error,
-            }
-            for each in found.groups
-        ],
-    }
-
-
-def still_prices(found: "ProductElasticities") -> tuple[str, ...]:
-    """A warning where prices of products never moved."""
-    still = found.names[~found.moved]
-    if len(still) == 0:
-        return ()
-    more = f" and {len(still) - NAMED:,} more" if len(still) > NAMED else ""
-    own = "its response is" if len(still) == 1 else "their responses are"
-    names = ", ".join(map(str, still[:NAMED]))
-    return (f"the price of {names}{more} never varied: {own} estimated from other products",)
-
-
-def print_products(found: "ProductElasticities") -> None:
-    """Groups, then the products that respond most and least."""
-    import numpy as np
-
-    if found.groups:
-        table = plain_table("Elasticity by group", "group", "products", "elasticity", "s.e.")
-        for each in found.groups:
-            label = Text(f"{each.attribute} = {each.level}")
-            table.add_row(label, f"{each.products:,}", f"{each.elasticity:+.2f}", f"{each.error:.2f}")
-        screen.print(table)
-        screen.print()
-    moved = np.flatnonzero(found.moved)
-    order = moved[np.argsort(found.elasticity[moved])]
-    shown = order if len(order) <= SHOWN else np.r_[order[: SHOWN // 2], order[-SHOWN // 2 :]]
-    table = plain_table("Elasticity by product", "product", "rows", "elasticity", "95 % band", "own data")
-    for place, at in enumerate(shown):
-        if len(order) > SHOWN and place == SHOWN // 2:
-            table.add_row(Text(f"... {len(order) - SHOWN:,} more, in --json"), "", "", "", "", style="dim")
-        band = f"{found.low[at]:+.2f} to {found.high[at]:+.2f}"
-        name, share = Text(str(found.names[at])), f"{found.own_share[at]:.0%}"
-        table.add_row(name, f"{found.rows[at]:,}", f"{found.elasticity[at]:+.2f}", band, share)
-    screen.print(table)
-    screen.print("Own data: weight of the product's own rows; the rest is that of similar products.", style="dim")
     screen.print()

@@ -20,9 +20,13 @@ FAR = 0.05  # relative difference that is explained
 def impute(
     log: LogInput,
     out: Annotated[Path, typer.Option(help="Where to write the imputed log (.parquet, .csv or .xlsx).")],
-    estimator: Annotated[str, typer.Option(help="beran, marginal, cox or aft.")] = "beran",
+    estimator: Annotated[
+        str | None,
+        typer.Option(help="model, beran, marginal, cox or aft; by default model of products and dates, else beran."),
+    ] = None,
     demand_max: Annotated[
-        float | None, typer.Option(help="Largest possible demand; by default the largest sales.")
+        float | None,
+        typer.Option(help="Largest possible demand; by default none (model) or the largest sales."),
     ] = None,
     tail: Annotated[
         str | None,
@@ -45,8 +49,8 @@ def impute(
     from lostsales.data.sublogs import EVALUATED_ROWS, evaluated_part
     from lostsales.data.writing import check_table
     from lostsales.demand.filled_log import check_choice, summary, write_filled
+    from lostsales.demand.imputing import impute as run_impute
     from lostsales.demand.stockout_loss import stockout_loss
-    from lostsales.demand.survival.imputation import impute as run_impute
     from lostsales.evaluation.prepared_log import earned_profit
 
     check_table(out, log.files)
@@ -73,11 +77,18 @@ def impute(
 
 def print_imputation(name: str, filled: "Imputation", facts: dict[str, Any], out: Path) -> None:
     """Print the cost of stock-outs, censored and identified demand, and the file of the filled log."""
+    from lostsales.demand.imputing import MODEL
+
     loss = facts["stockout_loss"]
     print_verdict("good" if loss["rows"] == 0 else "care", loss["sentence"])
     screen.print()
     by = f"standard errors by bootstrap over {filled.resampled}"
     rest = f"the others by a trend and the tail rule {filled.tail} up to {filled.demand_max:g}"
+    if filled.tail == MODEL:
+        by, rest = (
+            "by the demand model",
+            f"the others extrapolated; the largest imputed demand is {filled.demand_max:g}",
+        )
     lines = [
         ("censored demand", f"{facts['censored_rows']:,} of {facts['rows']:,} rows"),
         ("identified by the data", f"{facts['identified_rows']:,}; {rest}"),

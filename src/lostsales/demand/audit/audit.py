@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lostsales import plots
+from lostsales.data.assortment import is_shop
 from lostsales.data.balance import BALANCES, nets_orders, off_balance
 from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import COSTS, LogNotes, SalesLog
@@ -24,8 +25,12 @@ from lostsales.demand.audit.identifiability import (
 from lostsales.demand.audit.memory import DemandMemory, demand_memory
 from lostsales.demand.audit.stock_test import StockTest, stock_independence
 from lostsales.demand.censoring.runs import LEAST_ROWS, Runs, find_runs, paper_variants, run_ends, run_lengths
+from lostsales.demand.imputing import MODEL, impute
+from lostsales.demand.model.diagnostics import ResidualTest
+from lostsales.demand.shop import LEAST_ROWS as LEAST_KNOWN
+from lostsales.demand.shop import ShopDemand
 from lostsales.demand.stockout_loss import StockoutLoss, stockout_loss
-from lostsales.demand.survival.imputation import Imputation, impute
+from lostsales.demand.survival.imputation import Imputation
 
 LEVEL = 0.05  # significance level of the tests
 MOST_FILLED = 10_000  # stock-outs whose identification is examined: shares are then good to a hundredth
@@ -87,8 +92,16 @@ class Audit:
     conclusion: str
     memory: DemandMemory
     behaviour: BehaviourAudit  # how prices and orders were set
+    residual_tests: tuple[ResidualTest, ...]  # of a shop's demand model, by weekday, month and product
     row_kinds: dict[str, int]  # rows by their information about demand, see `data.demand_bounds.ROW_KINDS`
     critical_quantiles: tuple[CriticalQuantile, ...]  # whether the best order is identified, by price
+
+    @property
+    def fit_sentence(self) -> str:
+        """Where the demand model of a shop does not fit, by weekday, month and product; empty of episodes."""
+        missed = "; ".join(each.sentence for each in self.residual_tests if each.matters)
+        by = ", ".join(each.classes for each in self.residual_tests)
+        return missed or (f"no difference of residuals by {by}" if by else "")
 
     def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
         """One row for each situation: rows, stock-outs, and whether its censored demand is identified."""
@@ -154,7 +167,8 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
     ends = run_ends(runs)
     balance, follows = _balance(log)
     verdicts = find_verdicts(log, runs, filled)
-    behaviour = audit_behaviour(log)
+    model = _model(log, runs)
+    behaviour = audit_behaviour(log, model=model)
     lengths = run_lengths(log, runs)
     return Audit(
         verdict=_verdict(log, runs, behaviour),
@@ -180,14 +194,21 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         run_ends_fall_at=ends.falls_at,
         stock_test=stock_independence(log, runs, seed),
         imputation=sentence,
-        stockout_loss=stockout_loss(log, seed=seed, runs=runs, progress=losing),
+        stockout_loss=stockout_loss(log, seed=seed, runs=runs, model=model, progress=losing),
         collect_next=_collect_next(log, runs, filled, verdicts, follows, behaviour),
         conclusion=_conclusion(log, runs, behaviour),
         behaviour=behaviour,
-        memory=demand_memory(log, seed),
+        memory=demand_memory(log, seed, model),
+        residual_tests=() if model is None else model.residual_tests,
         row_kinds=demand_bounds(log).counts,
         critical_quantiles=critical_quantiles(log, runs.observed),
     )
+
+
+def _model(log: SalesLog, runs: Runs) -> ShopDemand | None:
+    """The demand model of a shop, None of episodes and where too few demands are known."""
+    known = int(np.count_nonzero(runs.observed.is_observed | log.is_share))
+    return ShopDemand.of(log, runs.observed) if is_shop(log) and known >= LEAST_KNOWN else None
 
 
 def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> tuple[Imputation | None, str]:
@@ -206,6 +227,8 @@ def _impute(log: SalesLog, runs: Runs, seed: int, progress: Progress | None) -> 
     hidden = int(np.count_nonzero(~runs.observed.is_observed))
     sampled = f" (judged from {len(rows):,} of {hidden:,}, drawn at random)" if len(rows) < hidden else ""
     share = f"{filled.identified[only].mean():.0%} of the hidden demands are identified by similar periods{sampled}"
+    if filled.tail == MODEL:
+        return filled, f"{share}; the others are extrapolated by the demand model"
     return filled, f"{share}; the others lie between what was sold and demand_max = {filled.demand_max:g}"
 
 

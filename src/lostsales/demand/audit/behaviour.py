@@ -11,7 +11,7 @@ from lostsales.demand.audit.decision_causes import Explained, FreePrice, explain
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.decision_tests import ORDERS, DecisionTest, PriceLink, decision_tests
 from lostsales.demand.censoring.evidence import gather_evidence
-from lostsales.demand.law.selection import LEAST_ROWS
+from lostsales.demand.shop import LEAST_ROWS, ShopDemand
 
 FREELY = 0.02  # explained share of the variance of prices below which they are treated as free
 
@@ -58,7 +58,7 @@ class BehaviourAudit:
         return f"{self.evening}. Otherwise {words}" if self.evening else words
 
 
-def audit_behaviour(log: SalesLog, seed: int = 0) -> BehaviourAudit:
+def audit_behaviour(log: SalesLog, seed: int = 0, model: ShopDemand | None = None) -> BehaviourAudit:
     """Examine how the prices and orders of a log were set.
 
     Parameters
@@ -67,6 +67,8 @@ def audit_behaviour(log: SalesLog, seed: int = 0) -> BehaviourAudit:
         What `read_log` returns.
     seed : int
         Of the draws of hidden demands, and of the rows of a large log.
+    model : ShopDemand, optional
+        Demand model of the shop, where it is at hand.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def audit_behaviour(log: SalesLog, seed: int = 0) -> BehaviourAudit:
         return _unknown(f"{shown} rows have a known demand after another, and {LEAST_ROWS} are needed")
     if np.ptp(log.price) == 0:
         return _unknown("the price never varied")
-    return behaviour_of(DecisionPanel.of(log, seed))
+    return behaviour_of(DecisionPanel.of(log, seed, model))
 
 
 def _evening(log: SalesLog, tests: tuple[DecisionTest, ...]) -> str:

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from lostsales.data.assortment import is_shop
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale
 from lostsales.data.splits import hold_out
@@ -14,6 +15,7 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.latents import complete_latents
+from lostsales.demand.shop import ShopDemand
 from lostsales.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that decisions are examined on: chance is far below what matters
@@ -25,24 +27,29 @@ DAY = np.timedelta64(1, "D")
 class DecisionPanel:
     """Some rows of a log; prices relative to the usual one of a series, quantities in units of its scale.
 
-    The residual is demand less its mean under a linear law given features, price and last demand; where demand is
-    censored, its expectation given that. Under the law it has mean 0 whatever was available.
+    The residual is demand less its mean; where demand is censored, its expectation given that. The mean is that of the
+    demand model of a shop, or of a linear law of episodes given features, price and last demand. Under it the residual
+    has mean 0 whatever was available.
     """
 
     log: SalesLog
     evidence: Evidence
-    law: DemandLaw
+    scale_of: Floats  # (series,)
+    usual_price: Floats  # (series,)
     demand: Floats  # (rows,) latent, its expectation where it is censored
     residual: Floats  # (rows,) of the latent
 
     @classmethod
-    def of(cls, log: SalesLog, seed: int = 0) -> "DecisionPanel":
+    def of(cls, log: SalesLog, seed: int = 0, model: ShopDemand | None = None) -> "DecisionPanel":
         """Build from the rows of a log with a last demand, or from blocks of them if they are many."""
-        evidence = sample_blocks(gather_evidence(log), MOST_ROWS, seed)
-        is_relative = bool((evidence.usual_price != 1).any())
-        family = Family("linear", False, link="log" if is_relative else "identity")
-        law = fit_family(evidence, family, series_scale(log), seed=seed)
-        return cls(log, evidence, law, *_expected(evidence, law, seed))
+        evidence, scale = sample_blocks(gather_evidence(log), MOST_ROWS, seed), series_scale(log)
+        if is_shop(log):
+            model, rows = ShopDemand.of(log) if model is None else model, evidence.rows
+            own = scale[evidence.series]
+            demand = np.where(model.fitted.is_seen, model.expected_demand, np.nan)[rows] / own
+            return cls(log, evidence, scale, evidence.usual_price, demand, demand - model.mean[rows] / own)
+        law = fit_family(evidence, Family("linear", False), scale, seed=seed)
+        return cls(log, evidence, scale, evidence.usual_price, *_expected(evidence, law, seed))
 
     @property
     def rows(self) -> Ints:
@@ -57,7 +64,7 @@ class DecisionPanel:
     @cached_property
     def scale(self) -> Floats:
         """Scale of the series of each row, (rows,)."""
-        return self.law.scale[self.evidence.series]
+        return self.scale_of[self.evidence.series]
 
     @property
     def price(self) -> Floats:
@@ -66,7 +73,7 @@ class DecisionPanel:
 
     def price_at(self, periods: int) -> Floats:
         """Price some periods later (earlier if negative), NaN if the series has no such row."""
-        return self.at(self.log.price, periods) / self.law.usual_price[self.evidence.series]
+        return self.at(self.log.price, periods) / self.usual_price[self.evidence.series]
 
     @cached_property
     def order(self) -> Floats | None:

@@ -126,7 +126,7 @@ def _placebo_price(panel: DecisionPanel, number: int) -> Floats:
         other, place = series, (place + number * length[series] // 3) % length[series]
     has_row = place < length[other]
     at = np.where(has_row, log.starts[other] + place, 0)
-    return np.where(has_row, log.price[at] / panel.law.usual_price[other], np.nan)
+    return np.where(has_row, log.price[at] / panel.usual_price[other], np.nan)
 
 
 def _law_inputs(panel: DecisionPanel) -> Floats:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lostsales.data.assortment import is_shop
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale
 from lostsales.demand.censoring.evidence import gather_evidence
@@ -12,6 +13,8 @@ from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
+from lostsales.demand.shop import ShopDemand
+from lostsales.errors import LostSalesError
 
 MOST_ROWS = 4_000  # of a sample
 LEAST_ROWS = 60  # with known demand
@@ -27,8 +30,13 @@ class DemandMemory:
     sentence: str
 
 
-def demand_memory(log: SalesLog, seed: int = 0) -> DemandMemory:
-    """Fit linear laws with one, two and three lags to the log, or to a sample of it."""
+def demand_memory(log: SalesLog, seed: int = 0, model: ShopDemand | None = None) -> DemandMemory:
+    """Lags that held-out rows of a shop support beyond its moving level; of episodes those of linear laws.
+
+    Laws with one, two and three lags are fitted to the log, or to a sample of it.
+    """
+    if is_shop(log):
+        return _of_shop(log, model)
     evidence = sample_blocks(gather_evidence(log), MOST_ROWS, seed)
     rows = int(np.count_nonzero(np.isfinite(evidence.high) & evidence.is_informative))
     if rows < LEAST_ROWS:
@@ -46,6 +54,15 @@ def demand_memory(log: SalesLog, seed: int = 0) -> DemandMemory:
     assert isinstance(law.mean, LinearMean)
     carried = tuple(float(weight * law.mean.slopes[-1]) for weight in law.lag_weights)
     return DemandMemory(len(carried), carried, _sentence(carried))
+
+
+def _of_shop(log: SalesLog, model: ShopDemand | None) -> DemandMemory:
+    try:
+        carried = (ShopDemand.of(log) if model is None else model).own_past.lags
+    except LostSalesError as error:
+        return DemandMemory(0, (), f"unknown: {error}")
+    sentence = _sentence(carried) if carried else "none beyond the moving level of demand"
+    return DemandMemory(len(carried), carried, sentence)
 
 
 def _sentence(carried: tuple[float, ...]) -> str:

@@ -45,6 +45,12 @@ class Observed:
         """The demand where it is observed, else the least that it can be, (rows,)."""
         return np.where(self.is_observed, self.demand, self.available)
 
+    @cached_property
+    def bound(self) -> Floats:
+        """The demand where it is observed, else its lower bound: above what was available where a flag says so."""
+        least = np.maximum(self.available, np.floor(self.censored_above) + 1.0) if self.integer else self.available
+        return np.where(self.is_observed, self.demand, least)
+
     @property
     def any_observed(self) -> bool:
         """True where at least one demand is observed."""

@@ -300,29 +300,6 @@ def _working(law: DemandLaw, inputs: Floats, series: Ints, latent: Floats) -> _W
     return _Working(predictor + (latent - centre) / centre, factor / centre)
 
 
-class WorkingDraws(NamedTuple):
-    """Draws of rows as a mixed model takes them, (rows, draws) unless said."""
-
-    series: Ints  # (rows,)
-    price: Floats  # as the law takes it
-    response: Floats
-    left: Floats  # of the response, by the shared mean
-    precision: Floats
-
-
-def working_draws(evidence: Evidence, law: DemandLaw, done: CompletedLatents) -> WorkingDraws:
-    """The draws of the informative rows, each a completed data set of its own."""
-    rows = np.flatnonzero(evidence.is_informative)
-    draws = done.latent.shape[1]
-    series = np.repeat(evidence.series[rows], draws)
-    market, price = (np.repeat(each[rows], draws, axis=0) for each in (evidence.market, evidence.price))
-    inputs = law.inputs(market, price, done.lag[rows].reshape(-1))
-    work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).reshape(-1))
-    precision = 1 / (law.residuals.spread * law.effects.spread[series] * work.factor) ** 2
-    columns = inputs[:, -2], work.response, work.response - law.mean(inputs), precision
-    return WorkingDraws(evidence.series[rows], *(each.reshape(len(rows), draws) for each in columns))
-
-
 def _units(evidence: Evidence, law: DemandLaw) -> Units:
     scale = np.ones(len(evidence.attributes))
     scale[evidence.product] = law.scale

@@ -9,7 +9,8 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.price_slopes import CompletedRows, SlopeEstimate, two_stage
+from lostsales.demand.law.price_slopes import CompletedRows
+from lostsales.demand.law.slopes import SlopeEstimate, two_stage
 from lostsales.types import Floats, Ints
 
 STRONG = 10.0  # F of the first stage below which instruments are too weak (Staiger and Stock, 1997)

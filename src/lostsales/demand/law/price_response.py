@@ -13,7 +13,6 @@ from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
-from lostsales.demand.law.elasticities import ProductElasticities, product_elasticities
 from lostsales.demand.law.evidence_sample import sample_blocks
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
@@ -52,7 +51,6 @@ class PriceResponse:
     draws: int  # laws behind band and errors
     resampled_rows: int  # behind each of these laws; errors are scaled to all rows
     relative: bool = False  # prices are relative to the usual price of each series
-    products: ProductElasticities | None = None  # where series differ in price or scale
 
 
 def price_response(
@@ -113,7 +111,6 @@ def price_response(
     nearest = np.searchsorted((prices[1:] + prices[:-1]) / 2, price)
     rows = np.bincount(nearest, minlength=len(prices))
     elasticity_error = float(shrunk * _spread(_elasticity(prices, others), units))
-    are_products = model.law.are_products and len(prices) > 1
     return PriceResponse(
         prices=prices,
         rows=rows,
@@ -127,7 +124,6 @@ def price_response(
         draws=len(laws),
         resampled_rows=len(sample),
         relative=relative,
-        products=product_elasticities(log, model, elasticity_error, seed) if are_products else None,
     )
 
 

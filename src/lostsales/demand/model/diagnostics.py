@@ -1,14 +1,22 @@
-"""Drivers of demand by their share of variance, and tests of the residuals of a demand model."""
+"""Variance within products, and tests of the residuals of a demand model by weekday, month and product."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.demand.model.model import StructuralDemand
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.data.calendar.clock import weekday_of
+from lostsales.types import Array, Floats, Ints
 
-MANY_CLASSES = 2  # least number of classes to compare
-LEAST_ROWS = 3  # of a class
+Words = Array | tuple[str, ...]  # names of classes
+
+LEAST_ROWS = 10  # of a class
+CHANCE = 1e-3  # significance level
+MATTERS = 0.1  # mean of a class, in standard deviations of a row
+DAYS = "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -18,75 +26,58 @@ class ResidualTest:
     classes: str  # weekday, month or product
     statistic: float  # F
     p_value: float
+    largest: float  # mean of the class farthest from 0, in standard deviations of a row
+    where: str  # that class
+
+    @property
+    def matters(self) -> bool:
+        """True if the difference is significant and large."""
+        return self.p_value < CHANCE and abs(self.largest) > MATTERS
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        way = "above" if self.largest > 0 else "below"
+        where = f"most of all {self.where}, when demand is {way} its expectation"
+        return f"the demand model misses a difference by {self.classes}: {where}"
 
 
-def drivers(model: StructuralDemand) -> dict[str, float]:
-    """Shares of the variance of the logarithm of demand within products, the largest first; they sum to 1.
-
-    The drivers are level, season, price (competitors' prices included), features and noise.
-    """
-    fitted, panel = model.fitted, model.panel
-    seen = panel.exposure > 0
-    known = seen.shape[1]
-    columns = fitted.columns
-    slopes = fitted.response.slopes
-    of_price = np.array([name.startswith("price") or name.endswith("price") for name in columns.names], dtype=bool)
-    values = columns.values[:, :known]
-    parts = {
-        "level": np.log(fitted.response.level),
-        "season": np.log(np.maximum(fitted.season, 1e-12)),
-        "price": np.einsum("itk,ik->it", values[..., of_price], slopes[:, of_price]),
-        "features": np.einsum("itk,ik->it", values[..., ~of_price], slopes[:, ~of_price]),
-    }
-    found = {name: _variance_within(part, seen) for name, part in parts.items()}
-    mean = np.maximum(fitted.mean[seen], 1e-9)
-    found["noise"] = float(np.log1p(fitted.spread.variance(mean, 1.0) / mean**2).mean())
-    total = sum(found.values())
-    return dict(sorted(((name, value / total) for name, value in found.items()), key=lambda each: -each[1]))
-
-
-def residual_tests(model: StructuralDemand) -> tuple[ResidualTest, ...]:
-    """Tests of standardised residuals by weekday and month (means over products of a period) and by product."""
-    fitted, panel = model.fitted, model.panel
-    seen = (panel.exposure > 0) & ~panel.censored
-    mean = np.maximum(fitted.mean, 1e-9)
-    scores = np.where(seen, (panel.demand - mean) / np.sqrt(fitted.spread.variance(mean, 1.0)), 0.0)
-    count = seen.sum(axis=0)
-    used = count > 0
-    by_period = scores.sum(axis=0)[used] / np.sqrt(count[used])
-    found = []
-    for name, place in _calendar_classes(panel.coming_period[0], int(panel.coming[0, 0]), seen.shape[1]).items():
-        found.append(_equal_means(name, by_period, place[used]))
-    rows = np.nonzero(seen)
-    found.append(_equal_means("product", scores[rows], rows[0]))
+def residual_tests(scores: Floats, period: Array, product: Ints, names: Array) -> tuple[ResidualTest, ...]:
+    """Tests of standardised residuals of rows; a calendar is tested on the means of its periods, which share shocks."""
+    found, dates = [], period.astype("datetime64[us]") if period.dtype.kind == "M" else None
+    if dates is not None:
+        found.append(_tested("month", scores, period, dates.astype("datetime64[M]").astype(np.int64) % 12, MONTHS))
+        days = np.unique(dates.astype("datetime64[D]").astype(np.int64))
+        if len(days) > 1 and np.diff(days).min() == 1:
+            found.append(_tested("weekday", scores, period, weekday_of(dates), DAYS))
+    found.append(_equal_means("product", scores, product, names))
     return tuple(each for each in found if each is not None)
 
 
-def _calendar_classes(coming: Array, column: int, columns: int) -> dict[str, Ints]:
-    """Weekday and month of the columns of a panel, where these are days or weeks."""
-    if coming.dtype.kind != "M" or len(coming) < 2:
-        return {}
-    step = coming[1] - coming[0]
-    days = (coming[0] + (np.arange(columns) - column) * step).astype("datetime64[D]")
-    found: dict[str, Ints] = {"month": days.astype("datetime64[M]").astype(np.int64) % 12}
-    if step == np.timedelta64(1, "D"):
-        found["weekday"] = (days.astype(np.int64) + 3) % 7
-    return found
+def _tested(name: str, scores: Floats, period: Array, place: Ints, words: Words) -> ResidualTest | None:
+    _, first, at = np.unique(period, return_index=True, return_inverse=True)
+    at = at.reshape(-1)
+    rows = np.bincount(at)
+    return _equal_means(name, np.bincount(at, scores) / np.sqrt(rows), place[first], words, float(np.sqrt(rows.mean())))
 
 
-def _equal_means(name: str, scores: Floats, place: Ints) -> ResidualTest | None:
+def _equal_means(name: str, scores: Floats, place: Ints, words: Words, scale: float = 1.0) -> ResidualTest | None:
     from scipy.stats import f_oneway
 
-    parts = [scores[place == each] for each in np.unique(place)]
-    parts = [part for part in parts if len(part) >= LEAST_ROWS]
-    if len(parts) < MANY_CLASSES or np.ptp(scores) == 0:
+    classes, rows = np.unique(place, return_counts=True)
+    classes = classes[rows >= LEAST_ROWS]
+    if len(classes) < 2 or np.ptp(scores) == 0:
         return None
+    parts = [scores[place == each] for each in classes]
+    means = np.array([part.mean() for part in parts]) / scale
+    worst = int(np.abs(means).argmax())
     statistic, p_value = f_oneway(*parts)
-    return ResidualTest(name, float(statistic), float(p_value))
+    where = str(words[classes[worst]])
+    return ResidualTest(name, float(statistic), float(p_value), float(means[worst]), where)
 
 
-def _variance_within(values: Floats, seen: Bools) -> float:
-    """Variance around the means of products over the rows that are seen."""
-    count = np.maximum(seen.sum(axis=1, keepdims=True), 1)
-    mean = (values * seen).sum(axis=1, keepdims=True) / count
-    return float((((values - mean) ** 2) * seen).sum() / max(seen.sum(), 1))
+def variance_within(values: Floats, product: Ints) -> float:
+    """Variance of rows around the mean of their product."""
+    count = np.maximum(np.bincount(product), 1)
+    mean = np.bincount(product, values) / count
+    return float(np.mean((values - mean[product]) ** 2)) if len(values) else 0.0

@@ -13,6 +13,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.products import medians_by_group
 from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.model.calendar_season import CalendarSeason
+from lostsales.demand.model.columns import COPIES, MOST_LOG_PRICE
 from lostsales.demand.model.periods import PeriodColumns
 from lostsales.demand.model.product_response import FittedResponse, PooledResponse, ResponseRows, fit_rows
 from lostsales.saved_fields import Axis, numbers
@@ -56,23 +57,25 @@ class DemandExposure:
         is_indicator = ((columns == 0) | (columns == 1)).all(axis=0)
         deviation[_first_levels(log.problem.features)] = 0.0  # the others are relative to it
         scale = np.where(deviation > LEAST_SHARE, np.where(is_indicator, 1.0, deviation), 0.0)
-        inside = _standardised(columns, centre, scale)
         is_priced = log.price > 0
         usual = medians_by_group(log.price[is_priced], products.of_row[is_priced], len(products))
         usual = np.where(usual > 0, usual, 1.0)
         with np.errstate(divide="ignore"):
             relative = np.log(np.where(log.price > 0, log.price, np.nan) / usual[products.of_row])
+        scale[_left_out(log, columns, np.nan_to_num(relative))] = 0.0
+        inside = _standardised(columns, centre, scale)
         price = np.clip(np.nan_to_num(relative), -FARTHEST_PRICE, FARTHEST_PRICE)
         is_daily = clock.grid is not None and clock.grid.is_dated and clock.grid.step == DAILY
         share = np.where(log.is_share, 1.0 - (0.0 if log.out_share is None else log.out_share), 1.0)
         first = np.full(len(products), clock.column.max())
         np.minimum.at(first, products.of_row, clock.column)
         is_exact = observed.is_observed | log.is_share
-        shows = is_exact | (observed.least > 0)
+        # A few wrong prices must not decide a slope.
+        shows = (is_exact | (observed.bound > 0)) & ~(np.abs(relative) > MOST_LOG_PRICE)
         rows = ResponseRows(
             product=products.of_row,
             column=clock.column - first[products.of_row],
-            demand=np.where(log.is_share, log.sales, observed.least),
+            demand=np.where(log.is_share, log.sales, observed.bound),
             is_censored=~is_exact & shows,
             share=np.where(shows, share, 0.0),
             season=season.index(log.period),
@@ -139,14 +142,73 @@ class DemandExposure:
 
 def group_of_products(log: SalesLog) -> Ints:
     """Group of each product: by the attribute that names one, else by the first that is shared by enough products."""
+    return named_groups(log)[1]
+
+
+def named_groups(log: SalesLog) -> tuple[Array, Ints]:
+    """Names of the groups, and the group of each product."""
     count = len(log.products)
     first = log.products.first_segment
     named = sorted(log.attributes, key=lambda name: not any(word in name.lower() for word in GROUP_NAMES))
     for name in named:
         levels, group = np.unique(log.attributes[name][first].astype(str), return_inverse=True)
         if 1 < len(levels) <= max(MOST_GROUPS_SHARE * count, 1):
-            return np.asarray(group.reshape(-1))
-    return np.zeros(count, dtype=np.int64)
+            return levels, np.asarray(group.reshape(-1))
+    return np.array(["all products"]), np.zeros(count, dtype=np.int64)
+
+
+def copied_features(log: SalesLog) -> tuple[str, ...]:
+    """Names of the features that demand does not respond to, as they follow from the price or from other features."""
+    products = log.products
+    usual = medians_by_group(log.price, products.of_row, len(products))[products.of_row]
+    relative = np.log(np.maximum(log.price, 1e-12) / np.maximum(usual, 1e-12))
+    columns = _columns(log.problem.features, [log.features[:, k] for k in range(log.features.shape[1])], len(log))
+    out = _left_out(log, columns, relative)
+    ends = np.cumsum([feature_count((each,)) for each in log.problem.features])
+    named = [each.name for each, end in zip(log.problem.features, ends, strict=True) if end - 1 in out]
+    return tuple(name for name in named if name not in log.problem.instruments)
+
+
+def _left_out(log: SalesLog, columns: Floats, price: Floats) -> list[int]:
+    """Columns of instruments, and of numbers that are copies of the price or of a column before within products.
+
+    A copy of the price may have a slope of its own in each product, unless it is a yes or no, such as a promotion,
+    which products of different discounts tell apart.
+    """
+    found, place, product = [], 0, log.products.of_row
+    price = _within(price, product)
+    kept: list[Floats] = []
+    for feature in log.problem.features:
+        width = feature_count((feature,))
+        if feature.name in log.problem.instruments:
+            found += range(place, place + width)
+        elif width == 1 and feature.calendar is None:
+            own, is_flag = _within(columns[:, place], product), np.isin(columns[:, place], (0.0, 1.0)).all()
+            shares = [_explained(own, price, product * (not is_flag)), *(_explained(own, each) for each in kept)]
+            if max(shares) > COPIES**2:
+                found.append(place)
+            else:
+                kept.append(own)
+        place += width
+    return found
+
+
+def _explained(values: Floats, by: Floats, group: Ints | None = None) -> float:
+    """Share of the squares of values that another column explains, with a slope of its own in each group."""
+    group = np.zeros(len(values), dtype=np.int64) if group is None else group
+    both, squares = np.bincount(group, values * by), np.bincount(group, by**2)
+    total = float(values @ values)
+    told = float(np.divide(both**2, squares, out=np.zeros_like(both), where=squares > 0).sum())
+    return told / total if total > 0 else 0.0
+
+
+def _within(values: Floats, product: Ints) -> Floats:
+    """Values less the mean of their product; NaN counts as that mean."""
+    known = np.isfinite(values)
+    mean = np.bincount(product[known], values[known], int(product.max()) + 1) / np.maximum(
+        np.bincount(product[known], minlength=int(product.max()) + 1), 1
+    )
+    return np.where(known, values - mean[product], 0.0)
 
 
 def _columns(features: tuple[Feature, ...], values: list[Floats], rows: int) -> Floats:

@@ -1,4 +1,4 @@
-"""The demand model: moving level x season x response, with its distribution, sample paths and elasticities."""
+"""The demand model: moving level x season x response, with its distribution and sample paths."""
 
 from dataclasses import dataclass, replace
 
@@ -15,9 +15,7 @@ from lostsales.demand.model.learning import Learned, learn
 from lostsales.demand.model.panel import Panel, panel_of
 from lostsales.demand.model.paths import PathNumbers
 from lostsales.demand.model.response import Response
-from lostsales.types import Array, Floats
-
-CERTAIN = 1.96  # standard errors of a 95 % band
+from lostsales.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,25 +43,6 @@ class DemandAhead:
         """Quantiles at probabilities (products, horizon, draws), in the same shape."""
         mean, variance = self.mean / self.unit, self.variance / self.unit**2
         return self.unit * demand_quantiles(np.ascontiguousarray(chances), mean, variance, self.integer)
-
-
-@dataclass(frozen=True, eq=False)
-class Elasticities:
-    """Price elasticities at the usual price with 95 % bands, clustered by period."""
-
-    names: Array  # (rows,) text
-    elasticity: Floats  # (rows,)
-    standard_error: Floats  # (rows,)
-
-    @property
-    def low(self) -> Floats:
-        """Lower end of the band."""
-        return self.elasticity - CERTAIN * self.standard_error
-
-    @property
-    def high(self) -> Floats:
-        """Upper end of the band."""
-        return self.elasticity + CERTAIN * self.standard_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,18 +121,6 @@ class StructuralDemand:
         ahead = self.ahead(plan)
         numbers = PathNumbers.drawn(count, ahead.mean.shape[1], self.learned.correlation, np.random.default_rng(seed))
         return ahead.drawn(np.broadcast_to(numbers.chances, (*ahead.mean.shape, count)))
-
-    def elasticities(self, by: str = "product") -> Elasticities:
-        """Price elasticities of products, or of groups (`by="group"`) in the order of their codes."""
-        at, effects, names = self.fitted.columns.price, self.response.effects, self.panel.names
-        if by == "group":
-            names = np.unique(self.panel.group)
-        if at is None:
-            return Elasticities(names, np.full(len(names), np.nan), np.full(len(names), np.nan))
-        slopes = effects.by_group if by == "group" else effects.by_series
-        covariance = effects.group_covariance if by == "group" else effects.covariance
-        scale = self.response.scale[at]
-        return Elasticities(names, slopes[:, at] / scale, np.sqrt(covariance[:, at, at]) / scale)
 
     def _planned(self, plan: Plan | None) -> tuple[Panel, Floats]:
         """Panel whose coming periods have the response to a plan, and the columns of the response."""

@@ -57,9 +57,7 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     coming, period = at.coming(log, products, last + at.column.max() + 1 - width, horizon)
     coming = coming - (int(at.column.max()) + 1 - width)
     integer = observed.integer
-    # A count strictly above the available stock is at least one more.
-    least = observed.available + (integer & (observed.censored_above >= observed.available))
-    seen = np.where(observed.is_observed, observed.demand, least)
+    seen = observed.bound
     unit = 1.0 if integer else max(float(seen.mean()) / COUNTS_A_PERIOD, 1e-12)
     whole = bool((log.sales == np.rint(log.sales)).all())
     place = products.of_row[kept], column[kept]

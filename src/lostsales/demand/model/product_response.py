@@ -49,8 +49,13 @@ class FittedResponse(NamedTuple):
 
     response: PooledResponse
     level: Floats  # logarithm
+    season: Floats  # logarithm of the seasonal factor, weekdays included
     mean: Floats  # expected demand of the whole period
+    mean_of_others: Floats  # the same without the demand of the period itself
     demand: Floats  # demand where it is observed, else its expectation given the stock-out
+    is_seen: Bools  # something is known of the demand
+    own_share: Floats  # weight of a demand in its own level
+    group_errors: Floats  # (groups,) standard errors of the elasticities of groups
 
 
 class _Cells(NamedTuple):
@@ -98,20 +103,26 @@ def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior:
         index = _weekdays(cells, response, mean, spread, index)
         if step == 0:
             half_life = _half_life(cells, exposure * factor, spread)
-    factor = (
-        rows.season * usual * index[group[rows.product], rows.weekday] * np.exp(response.log_factor(cells.inputs))[at]
-    )
+    factor_of_cells = np.exp(response.log_factor(cells.inputs))
+    season = rows.season * index[group[rows.product], rows.weekday]
+    factor = season * usual * factor_of_cells[at]
     expected = unit * response.level[at] * factor
+    in_cells = response.level * exposure * factor_of_cells
+    others = response.means_of_others(in_cells)
     found = PooledResponse(
         coefficients=prior + response.slopes,
-        errors=_errors(response),
+        errors=_errors(response, response.effects.covariance),
         group_coefficients=prior + response.group_slopes,
         season=np.log(index),
-        dispersion=_dispersion(cells, spread),
+        dispersion=_dispersion(cells, others, spread),
         moves=bool(np.isfinite(half_life)),
     )
     demand = np.where(shows, unit * response.filled[at], expected)
-    return FittedResponse(found, np.log(unit * response.level[at]), expected, demand)
+    level, errors = np.log(unit * response.level[at]), _errors(response, response.effects.group_covariance)[:, 0]
+    of_others = expected * np.divide(others, in_cells, out=np.ones_like(others), where=in_cells > 0)[at]
+    return FittedResponse(
+        found, level, np.log(season), expected, of_others, demand, shows, response.leverage[at], errors
+    )
 
 
 def _cells(values: Array, at: tuple[Ints, Ints], products: int) -> Array:
@@ -145,15 +156,27 @@ def _weekdays(cells: _Cells, response: Response, mean: Floats, spread: Spread, i
     return np.asarray(np.exp(logs - logs.mean(axis=1, keepdims=True)))
 
 
-def _errors(response: Response) -> Floats:
-    """Standard errors of the coefficients of products, (products, inputs)."""
-    scaled = np.sqrt(np.diagonal(response.effects.covariance, axis1=1, axis2=2))
+def _errors(response: Response, covariance: Floats) -> Floats:
+    """Standard errors of the coefficients of products or groups, (rows, inputs)."""
+    scaled = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
     found = np.full(scaled.shape, PRIOR_ERROR)
     return np.asarray(np.divide(scaled, response.scale, out=found, where=response.scale > 0))
 
 
-def _dispersion(cells: _Cells, spread: Spread) -> Floats:
-    """Variance beyond Poisson's over the squared mean of each product, (products,)."""
+def _dispersion(cells: _Cells, others: Floats, spread: Spread) -> Floats:
+    """Variance beyond Poisson's over the squared mean of each product, (products,); 0 where demand is Poisson.
+
+    `others` are means given the demand of the other periods: the log likelihood around them is a held-out one.
+    """
     seen = cells.exposure > 0
+    if cells.integer:
+        demand, mean, censored = cells.demand[seen], others[seen], cells.censored[seen]
+        known = np.ones(len(mean), dtype=bool)
+        by_spread, poisson = (
+            log_scores(demand, mean, variance, known, censored, True).sum()
+            for variance in (spread.variance(mean, 1.0), mean)
+        )
+        if by_spread < poisson + EVIDENCE:
+            return np.zeros(len(seen))
     mean = (cells.demand * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
     return np.asarray(spread.linear / np.maximum(mean, 1.0) + spread.quadratic)

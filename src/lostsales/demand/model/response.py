@@ -35,6 +35,7 @@ class Response:
     level: Floats  # (series, periods) smoothed level
     filled: Floats  # (series, periods) demand, conditional mean demand where it is censored
     leverage: Floats  # (series, periods) share of a demand in its own level
+    known: Floats  # (series, periods) information of a demand relative to an observed one
     variances: Variances  # of effects
     shared: tuple[float, float]  # design effects, see `pool`
 
@@ -53,7 +54,9 @@ class Response:
 
         A level that holds that demand is too close to it: a spread around it would come out too small.
         """
-        others = mean - self.leverage / (1.0 - np.minimum(self.leverage, 0.5)) * (self.filled - mean)
+        # A censored demand moves the level by all of its expected excess, though it has less weight.
+        moved = self.leverage / self.known / (1.0 - np.minimum(self.leverage, 0.5))
+        others = mean - moved * (self.filled - mean)
         return np.maximum(others, LEAST_RATIO * mean)
 
     def log_factor(self, columns: Floats) -> Floats:
@@ -104,7 +107,7 @@ def fit_response(
         level, slopes, variances = start.level, start.effects.by_series, start.variances
     shared = (1.0, 1.0)
     found = pool(np.zeros((len(demand), p, p)), np.zeros((len(demand), p)), group, variances, shared)
-    filled = demand
+    filled, known = demand, np.ones(demand.shape)
     for step in range(ROUNDS):
         response = np.exp(np.clip(np.einsum("itk,ik->it", scaled, slopes), -MOST_EFFECT, MOST_EFFECT))
         mean = np.maximum(level * exposure * response, 1e-9)
@@ -135,7 +138,7 @@ def fit_response(
         change = float(np.abs(np.log(level / before))[seen].mean()) if seen.any() else 0.0
         if step > 2 and max(float(np.abs(moved).mean()) if p else 0.0, change) < tolerance:
             break
-    return Response(found, scale, level, filled, own_shares(weight, decay), variances, shared)
+    return Response(found, scale, level, filled, own_shares(weight, decay), known, variances, shared)
 
 
 def first_level(demand: Floats, exposure: Floats, decay: float) -> Floats:

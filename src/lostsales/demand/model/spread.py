@@ -20,6 +20,7 @@ MOST_ROWS = 10_000  # rows on which a spread is chosen by likelihood
 LINEAR = (0.02, 0.1, 0.3, 1.0, 3.0, 10.0)
 QUADRATIC = (1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.2)
 FINER = np.array([0.3, 0.55, 0.75, 1.0, 1.35, 1.8])  # factors of the best values in a second search by likelihood
+FINEST = np.array([0.87, 0.93, 1.0, 1.07, 1.15])  # ... and in a third
 PRIORS = (5.0, 20.0, 100.0)  # grid of the weight of the common spread in that of a series, in forecasts
 LARGEST_ERROR = 10.0  # bound of a squared error relative to the common variance: one outlier makes no series noisy
 OWN_RANGE = (0.1, 10.0)  # bounds of the factor of a series
@@ -107,8 +108,10 @@ def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: boo
         return float(log_scores(demand, mean, spread.variance(mean, 1.0), seen, censored, integer).sum())
 
     best = max((Spread(*factors, integer) for factors in product(LINEAR, QUADRATIC)), key=score)
-    nearby = product(best.linear * FINER, best.quadratic * FINER)
-    return max((Spread(float(linear), float(quadratic), integer) for linear, quadratic in nearby), key=score)
+    for steps in (FINER, FINEST):
+        nearby = product(best.linear * steps, best.quadratic * steps)
+        best = max((Spread(float(linear), float(quadratic), integer) for linear, quadratic in nearby), key=score)
+    return best
 
 
 def quantile_loss(demand: Floats, mean: Floats, variance: Floats, integer: bool) -> float:

@@ -48,8 +48,8 @@ class Imputation:
     identified: Bools  # (rows,) by the data; otherwise a model or the tail rule extrapolates
     profit_filled: Floats | None  # (rows,) surrogate profit; None if the log has no stock or costs
     profit_filled_se: Floats | None  # (rows,)
-    tail: Tail
-    demand_max: float
+    tail: str  # rule of the tail, or model
+    demand_max: float  # no imputed demand is above it
     bandwidths: dict[str, float]  # by depth, in units of demand
     resampled: str  # what the bootstrap drew: "series" or "blocks in time"
     hidden: Bools  # (rows,) demand is censored
@@ -188,7 +188,7 @@ def impute(
         whole = share_demand(log)
         expected, error = np.where(by_share, whole.mean, expected), np.where(by_share, whole.error, error)
         lost, identified = np.where(by_share, expected - log.sales, lost), identified | by_share
-    profit, profit_se = _profit(log, lost, error)
+    profit, profit_se = surrogate_profit(log, lost, error)
     return Imputation(
         expected_demand=expected,
         expected_lost=lost,
@@ -256,7 +256,7 @@ def _demand_max(log: SalesLog, observed: Observed, given: float | None) -> float
     return most if given is None else given
 
 
-def _profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:
+def surrogate_profit(log: SalesLog, lost: Floats, error: Floats) -> tuple[Floats | None, Floats | None]:
     """Surrogate profit of Equation 12 and its standard error; None if the log has no orders or costs."""
     if log.order is None or log.costs is None:
         return None, None

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import hadamard
 
 from lostsales.data.economics import UnitCosts
+from lostsales.demand.shop import RealisedDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain
 from lostsales.evaluation.concerns import is_doubtful
@@ -15,7 +16,6 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.sensitivity import sensitivity
 from lostsales.evaluation.results import Estimate, Overlap
-from lostsales.evaluation.shop_demand import RealisedDemand
 from lostsales.evaluation.shop_replay import ReplayedShop
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Floats

@@ -7,7 +7,7 @@ import numpy as np
 from lostsales.data.calendar.periods import PeriodGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.imputing import impute
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Floats, Ints
 
@@ -37,7 +37,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, log: SalesLog, seed: int, progress: Progress | None = None) -> "Outcomes":
-        """Estimate lost sales by Beran's estimator, from all rows of the log alike, whatever policy decided."""
+        """Estimate lost sales from all rows of the log alike, whatever policy decided."""
         filled = impute(log, replicates=0, quick=True, seed=seed, progress=progress)
         return cls(log.profit(filled.expected_lost), log.cash, filled.expected_demand)
 

@@ -13,6 +13,7 @@ from lostsales.data.progress import Progress, stages
 from lostsales.demand.audit.audit import Audit, audit
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.price_response import PriceResponse, price_response
+from lostsales.demand.shop import ShopDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import Gain
 from lostsales.evaluation.back_test import BackTest, BackTestWindow, back_test
@@ -28,7 +29,6 @@ from lostsales.evaluation.report.next_decisions import NextDecisions, next_decis
 from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
-from lostsales.evaluation.shop_demand import ShopDemand
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.learn.cfqi.policy import q_functions
 from lostsales.learn.fit import learner_again

@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.sublogs import series_of
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.imputing import impute
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.policy_map import DepthMap, even_steps, map_of_view
 from lostsales.evaluation.report.traces import BAND, MOST_PERIODS, NORMAL_BAND, Trace, trace_of

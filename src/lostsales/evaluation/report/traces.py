@@ -8,8 +8,8 @@ from lostsales.data.confidence import margin
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.sublogs import series_of
 from lostsales.demand.censoring.evidence import gather_evidence
+from lostsales.demand.imputing import impute
 from lostsales.demand.law.latents import complete_latents
-from lostsales.demand.survival.imputation import impute
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.types import Array, Bools, Floats, Ints
 

@@ -19,7 +19,7 @@ from lostsales.lab.benchmarks.inventorybench_data import KINDS, LEADS, PROMISED,
 from lostsales.lab.benchmarks.inventorybench_supply import Deliveries, KnownSupply, SupplyBelief, start_of
 from lostsales.learn.planner.paths.search import Search, find_actions, terms_of
 from lostsales.learn.planner.paths.search_loops import Situation, kept_prices
-from lostsales.types import Bools, Floats
+from lostsales.types import Array, Bools, Floats
 
 SHOWN, SALES_ONLY = "demand shown after each period", "only sales shown"
 # Best published in each batch, and over all instances: https://tianyipeng.github.io/InventoryBench/ (2025).
@@ -173,8 +173,8 @@ class InventoryBenchPolicy:
     ) -> float:
         """Order of a period, counted from 1."""
         if period > 1:
-            seen = (np.array([float(each)]) for each in (previous_order, previous_arrivals, previous_demand))
-            self.player = self.player.after(*seen, np.zeros(1, dtype=bool))
+            order, arrived, shown = (np.array([float(x)]) for x in (previous_order, previous_arrivals, previous_demand))
+            self.player = self.player.after(order, arrived, shown, np.zeros(1, dtype=bool))
         return float(self.player.order(np.array([float(on_hand_inventory)]))[0])
 
 
@@ -190,7 +190,7 @@ def play_batch(
     deliveries, player, costs, flow = Deliveries.of(batch), BatchOrders.start(batch, search), _costs(batch), SHOP.flow
     stock, reward = np.zeros(n), np.zeros(n)
     asked = entrant.start(batch.history) if entrant else None
-    seen = {f"last_{name}": np.zeros(n) for name in ("sales", "stockout", "order", "received")}
+    seen: dict[str, Array] = {f"last_{name}": np.zeros(n) for name in ("sales", "stockout", "order", "received")}
     for t in range(periods):
         if asked is None:
             order = player.order(stock)

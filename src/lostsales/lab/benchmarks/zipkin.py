@@ -171,7 +171,8 @@ class Zipkin:
     @property
     def parts(self) -> Sequence[Part]:
         """The cases, then the cut observations."""
-        return tuple(replace(each, entrant=self.entrant) for each in (*self.cases, *self.cut))
+        cases = (replace(each, entrant=self.entrant) for each in self.cases)
+        return (*cases, *(replace(each, entrant=self.entrant) for each in self.cut))
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:
         """Costs by case, with the true distribution and from logs of each size; then means in % above the optimum."""
