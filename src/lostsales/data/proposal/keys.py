@@ -173,8 +173,8 @@ def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tupl
             return names, 0
         keys = [found.columns[name].sql for name in names]
         ((different, series),) = sample.query(
-            f"SELECT count(DISTINCT row({', '.join([*keys, period_sql(period)])})), count(DISTINCT row({', '.join(keys)})) "
-            "FROM log"
+            f"SELECT count(DISTINCT row({', '.join([*keys, period_sql(period)])})), "
+            f"count(DISTINCT row({', '.join(keys)})) FROM log"
         )
         if different == sample.rows and series < sample.rows:
             return names, 0
