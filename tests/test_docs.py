@@ -137,7 +137,7 @@ def test_the_readme_names_the_two_commands_that_set_everything_up() -> None:
 def test_a_notebook_is_that_of_its_page(name: str) -> None:
     page = notebooks.FOLDER / f"{name}.md"
     made = notebooks.notebook(page.read_text(encoding="utf-8"))
-    kept = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
+    kept = nbformat.read(page.with_suffix(".ipynb"), as_version=4)  # type: ignore[no-untyped-call]
     assert [each.source for each in kept.cells] == [each.source for each in made.cells], "run python -m tools.notebooks"
 
 

@@ -54,7 +54,7 @@ def notebook(text: str) -> nbformat.NotebookNode:
     def fences(block: re.Match[str]) -> str:
         return "\n".join(f"```python\n{each.source}```\n" for each in cells(block[1]))
 
-    made = jupytext.reads(SESSION.sub(fences, text), fmt="md")
+    made: nbformat.NotebookNode = jupytext.reads(SESSION.sub(fences, text), fmt="md")
     made.metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     for number, cell in enumerate(made.cells):
         cell["id"] = f"cell-{number}"
@@ -105,7 +105,7 @@ def main(names: list[str]) -> None:
         page.write_text(text, encoding="utf-8")
         for cell in made.cells:
             cell.metadata = {}  # without the times of this run
-        nbformat.write(made, page.with_suffix(".ipynb"))
+        nbformat.write(made, page.with_suffix(".ipynb"))  # type: ignore[no-untyped-call]
 
 
 def _prompted(source: str) -> str:
