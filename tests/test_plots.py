@@ -91,6 +91,18 @@ def test_a_schedule_has_a_cell_a_series_and_block() -> None:
     assert np.asarray(cells.get_array()).reshape(2, 3).tolist() == new.tolist()
 
 
+def test_a_policy_shows_its_orders_and_its_verdict(small: Any) -> None:
+    policy: Any = lostsales.fit(small, "base-stock")
+    recent = small.to_frame()
+    decided = policy.recommend(recent)
+    (axes,) = policy.plot(recent).axes
+    assert [bar.get_width() for bar in axes.patches] == decided["order"].tolist()
+    labels = [each.get_text() for each in axes.get_yticklabels()]
+    assert labels == [f"{row.series}, {row.price:g}" for row in decided.itertuples()]
+    assert "Not yet evaluated" in axes.get_title(loc="left")
+    assert "Not yet evaluated" in policy._repr_html_()
+
+
 def test_without_matplotlib_the_cure_is_named(small: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plots, "find_spec", lambda _name: None)
     with pytest.raises(LostSalesError, match=r"lostsales\[plots\]"):

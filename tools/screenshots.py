@@ -55,7 +55,9 @@ def serving(folder: Path) -> Iterator[str]:
     """The address of a service for the example."""
     write_example("corner-shop", folder / "sales.csv")
     lostsales.fit(lostsales.read_log(folder / "sales.csv")).save(folder / "policy")
-    command = [sys.executable, "-m", "lostsales", "serve", str(folder / "policy")]
+    program, data = [sys.executable, "-m", "lostsales"], [str(folder / "policy"), str(folder / "sales.csv")]
+    subprocess.run([*program, "evaluate", *data, "--quick"], check=True, stdout=subprocess.DEVNULL)  # noqa: S603, its verdict is shown
+    command = [*program, "serve", str(folder / "policy")]
     command += ["--log", str(folder / "sales.csv"), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as service:  # noqa: S603, our own command
         try:

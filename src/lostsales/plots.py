@@ -123,6 +123,21 @@ def draw_intervals(figures: Sequence[tuple[str, Any]], title: str, label: str) -
     return figure
 
 
+def draw_decisions(found: Any, title: str) -> "Figure":
+    """Recommended orders as bars, one a row, with prices next to the names."""
+    names, columns = found.problem.columns, found.columns
+    shown = slice(0, MOST_SHOWN)
+    keys = [found.keys[part][shown].tolist() for part in names.series_parts]
+    labels = [" / ".join(map(str, each)) for each in zip(*keys, strict=True)]
+    price, order = columns[names.price][shown], columns[names.order][shown]
+    figure, axes = _canvas(title, height=1.4 + 0.3 * len(labels))
+    axes.barh(range(len(labels)), order, color=SEEN)
+    axes.set_yticks(range(len(labels)), [f"{name}, {each:g}" for name, each in zip(labels, price, strict=True)])
+    axes.invert_yaxis()
+    axes.set_xlabel("order, in units; next to each product its price")
+    return figure
+
+
 def draw_demand(drivers: dict[str, float], found: Any) -> "Figure":
     """Shares of the variance of demand by driver, and elasticities with their 95 % bands, the largest first."""
     order = np.argsort(found.elasticity)[:MOST_SHOWN]

@@ -108,6 +108,7 @@ def option_case(seed: int, number: int, folder: Path) -> str:
 # What each command reads where nothing else is asked for; it must be there afterwards.
 INPUTS = {command: tuple(name for name in each[0] if "fleet" not in command) for command, each in BASES.items()}
 INPUTS["recommend"] = ("policy", "today.csv")
+INPUTS["evaluate"] = INPUTS["report"] = ("log.csv",)  # the policy gets the verdict
 INPUTS |= {"keys revoke": (), "benchmark": (), "example": ()}
 
 

@@ -1,17 +1,20 @@
 """Defaults of the policy protocol, `save` and `recommend`."""
 
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lostsales import plots
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.feature import Feature
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save
 from lostsales.policy.policy import Policy, SavedPolicy
-from lostsales.policy.recommendation import on_tables, recommend
+from lostsales.policy.provenance import verdict_sentence
+from lostsales.policy.recommendation import on_tables, recommend, recommendation
 from lostsales.policy.view import Action, View
 from lostsales.types import Floats
 
@@ -97,6 +100,13 @@ class PolicyBase:
 
         """
         return recommend(self, recent, today)
+
+    def plot(self: SavedPolicy, recent: Any, today: Any = None) -> Any:
+        """Picture of the recommended orders and prices, with the verdict as its title; tables as for `recommend`."""
+        return plots.draw_decisions(recommendation(self, recent, today, reasons=False), verdict_sentence(self))
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p><p>{escape(verdict_sentence(self))}</p>"
 
 
 def _one_line(policy: SavedPolicy) -> str:

@@ -9,7 +9,7 @@ import pytest
 import lostsales
 from lostsales.learn.planner.decision_loops import PricedRows, Rows, atoms_of_rows
 from lostsales.learn.planner.following import ByPaths
-from lostsales.learn.planner.law_path_loops import Market, draw_demand, fill_expected
+from lostsales.learn.planner.law_path_loops import MarketPaths, draw_demand, fill_expected
 from lostsales.learn.planner.paths.search import common_draws
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
@@ -52,7 +52,7 @@ def drawn(policy: PlanPolicy, rows: Rows) -> np.ndarray[tuple[int, int], np.dtyp
     assert isinstance(following, ByPaths)
     draws, demand = common_draws(PATHS, PERIODS, 7, 8, 0), np.empty((PERIODS, PATHS))
     even = np.random.default_rng(1).permuted(np.tile((np.arange(PATHS) + 0.5) / PATHS, (PERIODS, 1)), axis=1).T
-    market = Market(following.z_node, following.w_node, following.reached, np.ascontiguousarray(even))
+    market = MarketPaths(following.z_node, following.w_node, following.reached, np.ascontiguousarray(even))
     dynamics = Dynamics(policy.physics, 0.97, *map(float, policy.steps), Memory(1.0, following.carry, following.offset))
     draw_demand(rows, 0, 0, 0, policy.tables[0], market, draws, dynamics, demand)
     return demand

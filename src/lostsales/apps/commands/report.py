@@ -32,6 +32,8 @@ def report(
 ) -> None:
     """Write one page for a manager: data, policy, what it would change and gain, and how certain that is.
 
+    The verdict is stored in the policy file, for `recommend` and `serve` to show.
+
     Example: `lostsales report policy log.parquet --out report.html`
     """
     from lostsales.apps.gains import LEVELS

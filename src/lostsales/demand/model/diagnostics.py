@@ -47,7 +47,8 @@ def residual_tests(scores: Floats, period: Array, product: Ints, names: Array) -
     found, dates = [], period.astype("datetime64[us]") if period.dtype.kind == "M" else None
     if dates is not None:
         found.append(_tested("month", scores, period, dates.astype("datetime64[M]").astype(np.int64) % 12, MONTHS))
-        if np.diff(np.unique(dates)).min(initial=np.timedelta64(7, "D")) == np.timedelta64(1, "D"):
+        days = np.unique(dates.astype("datetime64[D]").astype(np.int64))
+        if len(days) > 1 and np.diff(days).min() == 1:
             found.append(_tested("weekday", scores, period, weekday_of(dates), DAYS))
     found.append(_equal_means("product", scores, product, names))
     return tuple(each for each in found if each is not None)

@@ -13,7 +13,7 @@ from lostsales.errors import LostSalesError
 from lostsales.learn.planner.decision_loops import Rows, action_values
 from lostsales.learn.planner.every_state_loops import every_state_values
 from lostsales.learn.planner.latent_table import LatentTable
-from lostsales.learn.planner.law_path_loops import Market, path_values
+from lostsales.learn.planner.law_path_loops import MarketPaths, path_values
 from lostsales.learn.planner.market_states import MarketStates
 from lostsales.learn.planner.paths.search import Search, common_draws, terms_of
 from lostsales.learn.planner.pipeline_grid import PipelineGrid, has_pipeline
@@ -88,7 +88,7 @@ class ByPaths:
         periods, columns = self.search.periods(times.longest, terms.review), rows.pipeline.shape[1]
         draws = common_draws(self.search.paths, periods, columns, times.longest, self.search.seed)
         market_rng = np.random.default_rng([self.search.seed, 1])
-        market = Market(self.z_node, self.w_node, self.reached, stratified(self.search.paths, periods, market_rng))
+        market = MarketPaths(self.z_node, self.w_node, self.reached, stratified(self.search.paths, periods, market_rng))
         cycle = np.array(shop.supply.order_cycle or (True,))
         may_order = cycle[(rows.phase[:, None] + np.arange(periods)) % len(cycle)]
         memory = dynamics.memory._replace(carry=self.carry, offset=self.offset)

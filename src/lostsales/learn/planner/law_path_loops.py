@@ -26,7 +26,7 @@ from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Bools, Floats
 
 
-class Market(NamedTuple):
+class MarketPaths(NamedTuple):
     """Cells of the market, and the draws by which it moves among them."""
 
     z_node: Floats  # (cells,)
@@ -43,7 +43,7 @@ def path_values(
     chances: Floats,
     lost: float,
     table: LatentTable,
-    market: Market,
+    market: MarketPaths,
     terms: Terms,
     draws: Draws,
     dynamics: Dynamics,
@@ -97,7 +97,7 @@ def draw_demand(
     today: int,
     later: int,
     table: LatentTable,
-    market: Market,
+    market: MarketPaths,
     draws: Draws,
     dynamics: Dynamics,
     demand: Floats,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lostsales.learn.planner.belief import Belief, Outlook
+from lostsales.learn.planner.paths.explanation import money
 from lostsales.learn.planner.plan_values import PlanValues, ScoredActions
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.expected import periods_of_cover
@@ -106,15 +107,6 @@ def _demand_reason(side: int, best_today: float, elasticity: float, end: int) ->
     if end < 0 and elasticity < INELASTIC:
         return f"{place}demand falls much with the price{known}"
     return f"{place}best profit at today's demand{known}"
-
-
-def money(price: float) -> str:
-    """A price without needless zeros.
-
-    >>> money(4.0), money(3.490000000001), money(12345.5)
-    ('4', '3.49', '12345.5')
-    """
-    return f"{price:.4f}".rstrip("0").rstrip(".")
 
 
 def price_facts(

@@ -10,7 +10,6 @@ import numpy as np
 
 from lostsales.data.economics import units_available
 from lostsales.data.shop import Shop
-from lostsales.learn.planner.reasons import money
 from lostsales.policy.expected import arrivals_of, periods_of_cover
 from lostsales.policy.view import View
 from lostsales.types import Array, Bools, Floats, Ints
@@ -134,3 +133,12 @@ class OrderOutlook:
 
 def _periods(count: int) -> str:
     return f"{count} period{'s' if count != 1 else ''}"
+
+
+def money(price: float) -> str:
+    """A price without needless zeros.
+
+    >>> money(4.0), money(3.490000000001), money(12345.5)
+    ('4', '3.49', '12345.5')
+    """
+    return f"{price:.4f}".rstrip("0").rstrip(".")
