@@ -14,7 +14,7 @@ from pydantic import BaseModel
 import lostsales
 from lostsales.data.setting_fields import described_fields
 from lostsales.learn.learner import LEARNERS
-from lostsales.simulation.presets import environment_id, preset_names
+from lostsales.simulation.presets import ALIASES, environment_id, preset_names
 from tools.public_names import SNAPSHOT, public_names
 
 NAMES = [name for name in dir(lostsales) if name != "__version__"]
@@ -96,5 +96,5 @@ def test_a_name_that_is_not_there() -> None:
 
 def test_one_environment_a_preset() -> None:
     ours = {name for name in gymnasium.registry if name.startswith("lostsales/")}
-    assert ours == {environment_id(preset) for preset in preset_names(hidden_state=False)}
+    assert ours == {environment_id(preset) for preset in (*preset_names(hidden_state=False), *ALIASES)}
     assert "lostsales/ReferencePrice-v0" in ours

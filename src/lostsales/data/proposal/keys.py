@@ -92,7 +92,7 @@ def find_keys(sample: Sample, found: Profile) -> Keys:
     periods = _periods(found)
     period = periods[0] if periods else None
     series, repeated = _series(sample, found, period)
-    ((n_series,),) = sample.query(f"SELECT count(DISTINCT ({series_sql(found, series)},)) FROM log")
+    ((n_series,),) = sample.query(f"SELECT count(DISTINCT row({series_sql(found, series)})) FROM log")
     clock = ClockFacts()
     if period is not None:
         is_date = period.kind == "date" or period.compact_dates is not None
@@ -172,9 +172,9 @@ def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tupl
         if period is None:
             return names, 0
         keys = [found.columns[name].sql for name in names]
+        both, own = ", ".join([*keys, period_sql(period)]), ", ".join(keys)
         ((different, series),) = sample.query(
-            f"SELECT count(DISTINCT row({', '.join([*keys, period_sql(period)])})), "
-            f"count(DISTINCT row({', '.join(keys)})) FROM log"
+            f"SELECT count(DISTINCT row({both})), count(DISTINCT row({own})) FROM log"
         )
         if different == sample.rows and series < sample.rows:
             return names, 0
