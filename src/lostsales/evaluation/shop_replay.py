@@ -50,7 +50,7 @@ def replay_shop(
     policy: Policy, realised: RealisedDemand, seed: int, horizon: int, progress: Progress | None = None
 ) -> ReplayedShop:
     """Replay the segments of a log under a policy, at most `horizon` periods of each."""
-    log = realised.shop.log
+    log = realised.shop.log.decisions("evaluate")
     found, logged = ReplayedShop.empty(len(log)), _logged(log, realised)
     length = np.diff(np.r_[log.starts, len(log)])
     length = np.minimum(length, horizon + _warm_up(length) + 1)
@@ -102,7 +102,7 @@ def _replay_segments(
     seed: int,
 ) -> None:
     """Replay some segments in all draws, and fill in what they earn."""
-    log, draws = realised.shop.log, len(realised.demand)
+    log, draws = realised.shop.log.decisions("evaluate"), len(realised.demand)
     shop, features = log.problem, log_as_asked(policy, log).features
     rng, supply_rng = (np.random.default_rng((seed, each)) for each in (1, 2))
     series, draw = np.tile(segments, draws), np.repeat(np.arange(draws), len(segments))

@@ -175,7 +175,8 @@ def _left_out(log: SalesLog, columns: Floats, price: Floats) -> list[int]:
     A copy of the price may have a slope of its own in each product, unless it is a yes or no, such as a promotion,
     which products of different discounts tell apart.
     """
-    found, place, product = [], 0, log.products.of_row
+    found: list[int] = []
+    place, product = 0, log.products.of_row
     price = _within(price, product)
     kept: list[Floats] = []
     for feature in log.problem.features:
