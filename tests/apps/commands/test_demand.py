@@ -105,6 +105,6 @@ def test_demand_of_a_shop_tells_a_person(shop_path: Path, width: int, monkeypatc
     assert max(map(len, lines[1:])) <= width  # the verdict is one line in a pipe
     text = "\n".join(lines)
     for said in ("You lost about", "of margin per week", "What drives demand", "Elasticity by group",
-                 "Elasticity by product", "Milk chocolate", "predictive: all price changes", "causal: changes",
+                 "Elasticity by product", "Cola 1.5 l", "predictive: all price changes", "causal: changes",
                  "Do residuals differ?", "No test rejects this model."):  # fmt: skip
         assert said in text

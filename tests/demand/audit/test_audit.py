@@ -24,7 +24,7 @@ KEYS = {
     "periods", "series", "censored_share", "run_lengths", "rows_at_depth", "longest_run", "max_depth", "cap",
     "paper_max_depth", "left_out", "usable_rows", "notes", "balance", "follows", "price_ranges", "verdicts", "run_ends",
     "run_ends_fall_at", "stock_test", "imputation", "collect_next", "conclusion", "memory", "row_kinds",
-    "behaviour", "residual_tests", "stockout_loss", "verdict",
+    "behaviour", "critical_quantiles", "residual_tests", "stockout_loss", "verdict",
 }  # fmt: skip
 
 

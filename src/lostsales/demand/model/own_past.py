@@ -43,7 +43,8 @@ def own_past(
         return OwnPast((), 0.0)
     effect = _effects(usable, past[:, :chosen], residual, weight)
     rows, told = residual[usable], past[usable, :chosen] @ effect
-    return OwnPast(tuple(effect.tolist()), float(np.clip(np.var(told) / np.maximum(np.var(rows), 1e-12), 0.0, 1.0)))
+    explained = float(np.var(told)) / max(float(np.var(rows)), 1e-12)
+    return OwnPast(tuple(effect.tolist()), min(explained, 1.0))
 
 
 def lagged(log: SalesLog, values: Floats, lag: int) -> Floats:
