@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -38,8 +39,8 @@ def main() -> None:
     drawn: dict[str, Callable[[str], Figure]] = {"cola": cola, "compared": compared, "day": day}
     for scheme, ink in INK.items():
         colours = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), ink)
-        fixed = {"svg.hashsalt": "lostsales", "svg.fonttype": "none", "font.family": "sans-serif"}
-        with mpl.rc_context(colours | fixed | {"legend.frameon": False, "savefig.transparent": True}):
+        fixed: dict[Any, Any] = {"svg.hashsalt": "lostsales", "svg.fonttype": "none", "font.family": "sans-serif"}
+        with mpl.rc_context(fixed | colours | {"legend.frameon": False, "savefig.transparent": True}):
             for name, draw in drawn.items():
                 draw(scheme).savefig(PICTURES / f"{name}-{scheme}.svg", metadata={"Date": None})
 
@@ -47,7 +48,8 @@ def main() -> None:
 def cola(_scheme: str) -> Figure:
     """Sales of a product, and the demand that stock-outs hid."""
     log = lostsales.load_example()
-    return lostsales.impute(log).plot(log, PRODUCT)
+    figure: Figure = lostsales.impute(log).plot(log, PRODUCT)
+    return figure
 
 
 def compared(scheme: str) -> Figure:

@@ -3,6 +3,8 @@
 import inspect
 from pathlib import Path
 
+from pydantic import BaseModel
+
 import lostsales
 from lostsales.apps.fleet.store import FORMAT as STORE_FORMAT
 from lostsales.apps.fleet.store import Manifest
@@ -17,7 +19,7 @@ SNAPSHOT = Path(__file__).parents[1] / "tests" / "public_names.txt"
 def public_names() -> str:
     """Public names with their signatures and public attributes, and the formats and keys of files, a line each."""
     lines = [f"file format: policy {POLICY_FORMAT}, pilot {PILOT_FORMAT}, store {STORE_FORMAT}"]
-    files = {"policy": PolicyMetadata, "pilot": Pilot, "store": Manifest}
+    files: dict[str, type[BaseModel]] = {"policy": PolicyMetadata, "pilot": Pilot, "store": Manifest}
     lines += [f"keys of a {what} file: {', '.join(model.model_fields)}" for what, model in files.items()]
     for name in sorted(each for each in dir(lostsales) if each != "__version__"):
         item = getattr(lostsales, name)

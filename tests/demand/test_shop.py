@@ -12,6 +12,7 @@ from lostsales.demand.imputing import imputed_by
 from lostsales.demand.model.diagnostics import residual_tests
 from lostsales.demand.shop import ShopDemand
 from lostsales.errors import SettingError
+from lostsales.types import Floats
 from tests.demand.model.shops import Shop, made_up_shop
 
 PROBLEM = Problem(features=({"name": "promo"},), attributes=("group",))
@@ -179,9 +180,9 @@ def test_own_past_is_used_where_held_out_rows_support_it() -> None:
     rng = np.random.default_rng(4)
     days, demand = 400, np.zeros((8, 400))
     mean = rng.uniform(15, 40, 8)
-    last = mean
+    last: Floats = mean
     for day in range(days):
-        last = demand[:, day] = rng.poisson(mean * (last / mean) ** 0.6)
+        last = demand[:, day] = rng.poisson(mean * (last / mean) ** 0.6).astype(float)
     table = pd.DataFrame(
         {
             "series": np.repeat(list("abcdefgh"), days),

@@ -25,7 +25,7 @@ STATES = pd.DataFrame(
 
 @pytest.fixture(scope="module", params=["base-stock", "c-fqi"])
 def policy(request: pytest.FixtureRequest) -> SavedPolicy:
-    settings = {"iterations": 2, "function": {"kind": "linear"}} if request.param == "c-fqi" else {}
+    settings: dict[str, Any] = {"iterations": 2, "function": {"kind": "linear"}} if request.param == "c-fqi" else {}
     return lostsales.fit(small_log("released"), request.param, **settings)
 
 

@@ -12,14 +12,8 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.instrumented_law import Instrumented, instrumented_slopes, law_with_slopes
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.price_slopes import (
-    CompletedRows,
-    SlopeData,
-    least_squares,
-    orthogonalised,
-    price_slopes,
-    two_stage,
-)
+from lostsales.demand.law.price_slopes import CompletedRows, price_slopes
+from lostsales.demand.law.slopes import SlopeData, least_squares, orthogonalised, two_stage
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 

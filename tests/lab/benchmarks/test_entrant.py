@@ -1,8 +1,10 @@
 """Anybody's policy on every board: what it is shown, what it may answer, and that nobody else's figures change."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,7 +48,7 @@ class Twenty:
     """A base-stock of 20, without learning; answers with an array."""
 
     def decide(self, frame: pd.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.float64]]:  # noqa: D102
-        return np.maximum(20.0 - frame["stock"].to_numpy() - frame["on_order"].to_numpy(), 0.0)
+        return np.asarray(np.maximum(20.0 - frame["stock"].to_numpy() - frame["on_order"].to_numpy(), 0.0))
 
 
 class LastWeeks:
@@ -144,7 +146,7 @@ def test_the_official_rule_as_an_entrant_costs_the_same(tmp_path: Path) -> None:
 
     class Official:
         def decide(self, frame: pd.DataFrame) -> list[float]:
-            return next(asked, np.zeros(len(frame))).tolist()
+            return list(next(asked, np.zeros(len(frame))))
 
     globals()["Official"] = Official
     start = warmed_up(board.data, part.first)
@@ -163,14 +165,14 @@ def test_the_official_rule_as_an_entrant_costs_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["inventorybench", "vn2", "freshretail", "orange-juice"])
 def test_every_board_with_data_runs_an_entrant(name: str, tmp_path: Path) -> None:
-    made = {
+    boards: dict[str, Callable[[], Any]] = {
         "inventorybench": lambda: InventoryBench.read(inventorybench_folder(tmp_path / "data")),
         "vn2": lambda: Vn2.read(vn2_folder(tmp_path / "data")),
         "freshretail": lambda: FreshRetail.read(freshretail_file(tmp_path / "data.parquet")),
         "orange-juice": lambda: OrangeJuice.read(made_up_table(tmp_path / "data.csv")),
-    }[name]()
+    }
     plays = LastWeeks if name in ("freshretail", "orange-juice") else UpTo
-    rows = run_board(replace(made, entrant=entrant(plays)), tmp_path / "out")  # type: ignore[type-var]
+    rows = run_board(replace(boards[name](), entrant=entrant(plays)), tmp_path / "out")
     assert rows
     assert all(np.isfinite(row.ours) for row in rows)
 

@@ -119,6 +119,7 @@ def test_a_decision_has_the_value_written_out_wherever_stock_and_orders_lie(worl
         price_position=np.tile(np.arange(len(PRICES), dtype=float), (rows, 1)),
         order=np.tile(ORDERS, (rows, 1)),
         pipeline=pipeline,
+        phase=np.zeros(rows, dtype=np.int64),
     )
     q = np.empty((rows, len(PRICES) * len(ORDERS)))
     every_state_values(q, open_rows, table, by_node, GRID, Dynamics(world, DISCOUNT, *STEPS, MEMORY))

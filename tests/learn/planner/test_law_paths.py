@@ -53,7 +53,9 @@ def drawn(policy: PlanPolicy, rows: Rows) -> np.ndarray[tuple[int, int], np.dtyp
     draws, demand = common_draws(PATHS, PERIODS, 7, 8, 0), np.empty((PERIODS, PATHS))
     even = np.random.default_rng(1).permuted(np.tile((np.arange(PATHS) + 0.5) / PATHS, (PERIODS, 1)), axis=1).T
     market = MarketPaths(following.z_node, following.w_node, following.reached, np.ascontiguousarray(even))
-    dynamics = Dynamics(policy.physics, 0.97, *map(float, policy.steps), Memory(1.0, following.carry, following.offset))
+    stock_step, lag_step = map(float, policy.steps)
+    memory = Memory(1.0, following.carry, following.offset)
+    dynamics = Dynamics(policy.physics, 0.97, stock_step, lag_step, memory)
     draw_demand(rows, 0, 0, 0, policy.tables[0], market, draws, dynamics, demand)
     return demand
 
