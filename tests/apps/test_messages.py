@@ -48,7 +48,7 @@ MESSAGES = {
     "init log.csv --out log.csv --force": "ends in .toml",
     "init log.csv --out no/log.toml --force": "there is no folder",
     "init log.csv --out folder.toml --force": "is a folder",
-    "impute log.csv --out new.csv --estimator magic": "one of beran, marginal, cox, aft, but 'magic' came",
+    "impute log.csv --out new.csv --estimator magic": "one of model, beran, marginal, cox, aft, but 'magic' came",
     "impute log.csv --out new.csv --tail long": "one of to_max, exponential, last, refuse, but 'long' came",
     "impute log.csv --out new.csv --demand-max 3": "finite and at least every demand seen, but it is 3",
     "forecast log.csv --horizon 2 --out new.csv --levels 10,x": "levels are numbers between 0 and 100 with commas",

@@ -126,7 +126,7 @@ def test_the_example_says_units_margin_per_week_and_products() -> None:
     found = stockout_loss(log)
     assert found.weeks == 26
     assert found.margin is not None
-    assert f"about {found.margin / 26:,.0f} of margin per week" in found.sentence
+    assert f"about {found.margin / 26:,.0f} € of margin per week" in found.sentence
     lost = dict(found.products)
     assert list(lost.values()) == sorted(lost.values(), reverse=True)
     assert found.units is not None

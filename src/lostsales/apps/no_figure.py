@@ -37,6 +37,7 @@ REASONS = {
     "identified_share": "no demand was censored there, or none was imputed",
     "largest_known": "no demand is observed there",
     "never_seen_above": "the log has no stock",
+    "verdict": "the policy has not been evaluated",
     "elasticity": _ONE_PRICE,
     "elasticity_std_error": _ONE_PRICE,
     "runner_up_price": _SECOND,

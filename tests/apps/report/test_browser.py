@@ -70,6 +70,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda request: None if request.url == own else self.requests.append(request.url))
         self.page.goto(own)
+        self.page.evaluate('document.querySelectorAll("details").forEach(each => { each.open = true; })')
 
 
 @pytest.mark.parametrize("width", [1200, 390])
@@ -98,7 +99,7 @@ def test_a_choice_shows_another_figure_and_the_pointer_tells_what_it_is(
 ) -> None:
     opened = Opened(browser, pages["released"], 1200)
     page = opened.page
-    captions = page.locator("#data figure:visible figcaption")
+    captions = page.locator("#lost figure:visible figcaption")
     first = captions.inner_text()
     page.select_option("select[data-chooses=series]", "1")
     assert captions.count() == 1
@@ -106,7 +107,7 @@ def test_a_choice_shows_another_figure_and_the_pointer_tells_what_it_is(
     panels = page.locator("#policy [data-depth]:visible")
     assert panels.evaluate_all("each => each.map(panel => panel.dataset.depth)") == ["0", "1", "2", "3"]
     assert page.locator("#tip").is_hidden()
-    page.locator("#data figure:visible .touch:visible").nth(3).hover()
+    page.locator("#lost figure:visible .touch:visible").nth(3).hover()
     assert "sold" in page.locator("#tip").inner_text()
     assert opened.errors == []
     page.close()

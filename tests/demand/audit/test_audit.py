@@ -91,7 +91,7 @@ def test_what_to_collect_next() -> None:
     steady = audit(simulated("steady"))
     assert any("now and then, after" in each and "is identified" in each for each in steady.collect_next)
     assert any(
-        each.startswith(f"demand after runs of {steady.max_depth + 1} stock-outs") for each in steady.collect_next
+        each.startswith(f"demand after {steady.max_depth + 1} stock-outs in a row") for each in steady.collect_next
     )
     assert "too few rows show the demand after more than" in steady.conclusion
     blind = replace(simulated("paper"), stockout=None, last_sales=np.full(20, np.nan))

@@ -42,7 +42,7 @@ def demand(
 ) -> None:
     """Report what drives demand, elasticities with bands, lost demand, and what the data cannot determine.
 
-    Example: `lostsales demand sales.csv`
+    Example: `lostsales demand log.parquet`
     """
     from lostsales.data.assortment import is_shop
     from lostsales.data.progress import stages

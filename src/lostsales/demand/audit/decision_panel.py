@@ -28,8 +28,9 @@ class DecisionPanel:
     """Some rows of a log; prices relative to the usual one of a series, quantities in units of its scale.
 
     The residual is demand less its mean; where demand is censored, its expectation given that. The mean is that of the
-    demand model of a shop, or of a linear law of episodes given features, price and last demand. Under it the residual
-    has mean 0 whatever was available.
+    demand model of a shop, or of a linear law given features, price and last demand: of episodes, and of shops whose
+    demand depends on its own past (stock and orders follow that past). Under it the residual has mean 0 whatever was
+    available.
     """
 
     log: SalesLog
@@ -43,9 +44,9 @@ class DecisionPanel:
     def of(cls, log: SalesLog, seed: int = 0, model: ShopDemand | None = None) -> "DecisionPanel":
         """Build from the rows of a log with a last demand, or from blocks of them if they are many."""
         evidence, scale = sample_blocks(gather_evidence(log), MOST_ROWS, seed), series_scale(log)
-        if is_shop(log):
-            model, rows = ShopDemand.of(log) if model is None else model, evidence.rows
-            own = scale[evidence.series]
+        model = ShopDemand.of(log) if model is None and is_shop(log) else model
+        if model is not None and not model.own_past.lags:
+            rows, own = evidence.rows, scale[evidence.series]
             demand = np.where(model.fitted.is_seen, model.expected_demand, np.nan)[rows] / own
             return cls(log, evidence, scale, evidence.usual_price, demand, demand - model.mean[rows] / own)
         law = fit_family(evidence, Family("linear", False), scale, seed=seed)
