@@ -29,19 +29,19 @@ EVIL = "<script>alert(1)</script>\"'&"
 
 
 @cache
-def made() -> Path:
+def made(scenario: str = "released") -> Path:
     """A folder with a log, the policy of a planner and another one, made once."""
     folder = Path(mkdtemp(prefix="lostsales-desk-"))
-    log = small_log("released", episodes=6, horizon=20)
+    log = small_log(scenario, episodes=6, horizon=20)
     write_log(log, folder / "log.parquet")
     Planner(draws=1).plan(log).save(folder / "planner")
     BaseStock().fit(log).save(folder / "rule")
     return folder
 
 
-def shop(folder: Path) -> Path:
+def shop(folder: Path, scenario: str = "released") -> Path:
     """A copy of the folder for one test; the path of the planner."""
-    for each in made().iterdir():
+    for each in made(scenario).iterdir():
         shutil.copy(each, folder / each.name)
     return folder / "planner"
 

@@ -14,9 +14,9 @@ from lostsales.data.problem import Columns, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import SettingError
+from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.learn.cfqi.learn import CFQI
 from lostsales.learn.learner import Learner
-from lostsales.learn.planner.planner import Planner
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import recommend
 from tests.data.calendar.shops import PROBLEM, days, on_weekdays, shop
@@ -186,7 +186,8 @@ def test_the_logs_have_the_same_parts_rows_and_runs() -> None:
     np.testing.assert_array_equal(dated_runs.observed.is_observed, counted_runs.observed.is_observed)
 
 
-@pytest.fixture(scope="module", params=[CFQI(iterations=2), Planner(paths=20)], ids=["c-fqi", "planner"])
+# The planner decides dates by another model than whole periods.
+@pytest.fixture(scope="module", params=[CFQI(iterations=2), BaseStock()], ids=["c-fqi", "base-stock"])
 def policies(request: pytest.FixtureRequest) -> list[SavedPolicy]:
     learner: Learner = request.param
     return [learner.fit(log.decisions("fit")) for log in logs()]
