@@ -18,7 +18,7 @@ from lostsales.data.splits import hold_out
 from lostsales.demand.censoring.runs import depth_of_rows, find_runs
 from lostsales.demand.survival.beran import fit_neighbourhood
 from lostsales.demand.survival.depth_groups import depth_groups
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.demand.survival.tail import Bound
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -88,10 +88,10 @@ def _log(rows: int) -> SalesLog:
 
 
 def _ours() -> dict[str, float]:
-    impute(_log(2_000), replicates=0)  # the loops are compiled
+    impute_by_curves(_log(2_000), replicates=0)  # the loops are compiled
     log = _log(ROWS)
     began = time.perf_counter()
-    filled = impute(log, replicates=0)
+    filled = impute_by_curves(log, replicates=0)
     seconds = time.perf_counter() - began
     status = Path("/proc/self/status").read_text()
     peak = 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))

@@ -14,7 +14,7 @@ from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.means import COEFFICIENTS, RIDGES
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
@@ -27,7 +27,7 @@ def run() -> list[Row]:
     """Peers use fewer rows than we do: neither handles a hidden last demand."""
     scenario = Scenario.load("steady")
     logs = {rows: simulate(scenario, episodes=rows // scenario.horizon, seed=1)[0] for rows in SIZES}
-    fit_demand(logs[500])  # compiles
+    fit_law(logs[500])  # compiles
     found, whole = [], {}
     with threadpool_limits(1):
         for rows, log in logs.items():
@@ -37,7 +37,7 @@ def run() -> list[Row]:
             shown = f"{ours:.3f} s", f"{peer:.3f} s (censored-normal likelihood by BFGS, rows with an observed lag)"
             found.append(Row(f"one linear law, {rows:,} rows", *shown, peer / ours))
         for rows, log in logs.items():
-            whole[rows] = best_seconds(partial(fit_demand, log), 2)
+            whole[rows] = best_seconds(partial(fit_law, log), 2)
             if rows <= 2_500:  # kernel ridge takes the cube of the rows
                 peer = best_seconds(partial(_chosen_by_hand, gather_evidence(log)), 1)
                 shown = f"{whole[rows]:.2f} s", f"{peer:.2f} s (GridSearchCV of kernel ridge, observed rows)"

@@ -16,7 +16,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.data.writing import log_columns
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
 from lostsales.learn.cfqi.learn import CFQI, PCFQI
 from lostsales.learn.cfqi.partition import Partition, partition
@@ -43,7 +43,7 @@ def _fitting() -> list[Row]:
     for episodes, wanted, timed in ((10, 100, 2), (50, 300, 2)):
         log, _ = simulate(Scenario.load("released"), episodes=episodes, seed=1)
         runs = find_runs(log)
-        profit = impute(log, replicates=0, runs=runs, tail="last").profit_filled
+        profit = impute_by_curves(log, replicates=0, runs=runs, tail="last").profit_filled
         if profit is None:
             raise ValueError("the scenario has costs")
         parts = partition(log, runs, profit)

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.rows import Row
 from lostsales.data.problem import Problem
 from lostsales.data.receipts import with_receipts
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.lab.exact.solve import criterion_of, solve_reference
 from lostsales.learn.baselines.thresholds import Thresholds, position_of
 from lostsales.learn.planner.planner import Planner
@@ -46,7 +46,7 @@ def _textbook() -> Iterator[Row]:
             simulate(_shop(lead_time, LOST_COSTS[0], most=12), episodes=5, seed=100 + seed)[0] for seed in range(LOGS)
         ]
         as_demand = [replace(log, stockout=np.zeros(len(log), dtype=bool)) for log in logs]
-        models = [[fit_demand(log) for log in each] for each in (logs, as_demand)]
+        models = [[fit_law(log) for log in each] for each in (logs, as_demand)]
         for lost in LOST_COSTS:
             scenario = _shop(lead_time, lost, most=30)
             best = solve_reference(scenario, "oracle", criterion_of(scenario, None, None, average=True)).policy

@@ -18,7 +18,7 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.lab.exact.solve import criterion_of, solve_reference
 from lostsales.learn.planner.planner import Planner
@@ -177,7 +177,7 @@ def _two_lags() -> Iterator[Row]:
     shares, alarms = [], 0
     for seed in range(LOGS):
         log = _log(_steps(Manager(SHOP, 34.0), 50, 100 + seed)).decisions("plan")
-        model = fit_demand(log)
+        model = fit_law(log)
         alarms += not model.calibration.fits
         earned = [
             float(np.mean([each.outcome.profit.mean() for each in _steps(policy, 500, 9)]))

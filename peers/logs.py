@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -34,7 +34,7 @@ def main() -> None:
             state = np.column_stack([log.features, np.asarray(log.stock), last, was_out])
             centre, scale = state.mean(axis=0), np.maximum(state.std(axis=0), 1e-9)
             price, order = np.searchsorted(grid.prices, log.price), np.searchsorted(grid.orders, np.asarray(log.order))
-            profit = np.asarray(impute(log, tail="last", replicates=0).profit_filled)
+            profit = np.asarray(impute_by_curves(log, tail="last", replicates=0).profit_filled)
             np.savez(
                 asked.folder / f"log-{asked.scenario}-{rows}-{seed}.npz",
                 state=((state - centre) / scale).astype(np.float32),

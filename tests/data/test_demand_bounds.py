@@ -19,8 +19,8 @@ from lostsales.data.sublogs import series_of
 from lostsales.data.writing import write_log
 from lostsales.demand.forecast import forecast
 from lostsales.demand.law.price_response import price_response
-from lostsales.demand.law.selection import fit_demand
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.law.selection import fit_law
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.errors import LogError, SettingError
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
@@ -287,7 +287,7 @@ def test_a_whole_period_is_exact() -> None:
 def test_demand_of_cut_days_is_recovered() -> None:
     log, demand = shop(1)
     cut = log.is_share
-    filled = impute(log, replicates=0)
+    filled = impute_by_curves(log, replicates=0)
     truth = demand[cut]
     assert filled.expected_demand[cut].mean() == pytest.approx(truth.mean(), rel=0.02)
     assert log.out_share is not None
@@ -307,7 +307,7 @@ def test_demand_of_cut_days_is_recovered() -> None:
 
 def test_the_law_and_the_forecast_count_shares() -> None:
     log, demand = shop(2, n=12)
-    response = price_response(log, fit_demand(log, seed=0), draws=2)
+    response = price_response(log, fit_law(log, seed=0), draws=2)
     assert response.demand.mean() == pytest.approx(demand.mean(), rel=0.05)
     ahead = forecast(log, horizon=1)
     assert ahead.mean.mean() == pytest.approx(demand.mean(), rel=0.08)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lostsales.demand.law.demand_law import Family
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.evaluation import task as task_module
 from lostsales.evaluation.estimators.replay import ReplayPeriods
 from lostsales.evaluation.evaluate import evaluate
@@ -22,7 +22,7 @@ def test_episodes_start_every_so_many_rows_of_a_series() -> None:
 
 def test_a_replay_with_restarts_covers_all_periods_and_opens_after_a_known_demand() -> None:
     log = small_log("steady", 12)
-    evidence = fit_demand(log, (Family("linear", False),)).evidence
+    evidence = fit_law(log, (Family("linear", False),)).evidence
     periods = ReplayPeriods.of(log, evidence, 20, 36, 0, restarts=True)
     assert periods.row.shape == (20, 36)  # of 50 periods 20, 20 and 10
     assert (evidence.depth[periods.row[0]] == 0).all()

@@ -135,9 +135,9 @@ def imputed(log: SalesLog) -> None:
     """As `impute` does."""
     from lostsales.apps.console import print_json
     from lostsales.demand.filled_log import summary
-    from lostsales.demand.survival.imputation import impute
+    from lostsales.demand.survival.imputation import impute_by_curves
 
-    print_json(summary(log, impute(log, replicates=2)))
+    print_json(summary(log, impute_by_curves(log, replicates=2)))
 
 
 def fitted(log: SalesLog) -> None:

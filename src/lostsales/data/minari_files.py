@@ -105,7 +105,7 @@ def _without_mask(values: Array) -> Array:
 
 
 def _kind(values: Array) -> str | list[str]:
-    """What the numbers of a column stand for: a kind of numpy, or texts."""
+    """Type of a stored column: a kind of numpy, or texts."""
     return sorted(set(values.tolist())) if values.dtype == object else values.dtype.str
 
 

@@ -80,7 +80,7 @@ class Settings(BaseModel):
         return checked(type(self), {names.get(name, name): key for name, key in keys.items()}, type(self).__name__)
 
     def __sklearn_clone__(self) -> Self:
-        """What `sklearn.base.clone` returns: settings are frozen."""
+        """Clone for `sklearn.base.clone`: itself, as settings are frozen."""
         return self.model_copy()
 
     @model_validator(mode="before")

@@ -9,7 +9,7 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.latents import complete_latents
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.types import Floats
 
 DRAWS = 20  # of each censored demand
@@ -40,7 +40,7 @@ def lost_outside(log: SalesLog, runs: Runs, model: DemandModel, seed: int) -> Fl
     outside[model.evidence.rows] = False
     lost = np.zeros(len(log))
     if outside.any():
-        lost[outside] = impute(log, runs=runs, replicates=0, seed=seed, only=outside).expected_lost[outside]
+        lost[outside] = impute_by_curves(log, runs=runs, replicates=0, seed=seed, only=outside).expected_lost[outside]
     return lost
 
 

@@ -5,7 +5,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
-from lostsales.demand.law.selection import fit_demand as fit_law
+from lostsales.demand.law.selection import fit_law
 from lostsales.demand.shop import ShopDemand
 
 

@@ -8,8 +8,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.shop import LEAST_ROWS, ShopDemand
-from lostsales.demand.survival.imputation import Imputation, surrogate_profit
-from lostsales.demand.survival.imputation import impute as impute_by_curves
+from lostsales.demand.survival.imputation import Imputation, impute_by_curves, surrogate_profit
 from lostsales.demand.survival.tail import Tail
 from lostsales.errors import SettingError
 from lostsales.types import Bools
@@ -39,7 +38,7 @@ def impute(
     estimator : str, optional
         "model" (level, season and response to prices; the default where series are products or periods are dates),
         "beran" (conditional Kaplan-Meier; the default of episodes), "marginal" (one curve per depth), "cox" or "aft"
-        (models of the survival library), or any name in `IMPUTERS`.
+        (proportional hazards, log-normal times), or any name in `IMPUTERS`.
     demand_max : float, optional
         Largest possible demand of a row; by default the model has none, and curves end at the largest sale of the log.
     tail : {"to_max", "exponential", "last", "refuse"}, optional

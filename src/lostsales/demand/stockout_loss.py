@@ -15,9 +15,9 @@ from lostsales.demand.censoring.runs import Runs, find_runs
 from lostsales.demand.expected_lost import DRAWS, alternative_laws, drawn_lost, lost_outside, undersmoothed_law
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import bootstrap_laws
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.demand.shop import LEAST_ROWS, RealisedDemand, ShopDemand
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.errors import LostSalesError
 from lostsales.types import Bools, Floats
 
@@ -219,9 +219,9 @@ class _Lost:
         hidden = _hidden(log, runs)
         choosing, resampling = stages(progress, (2, 1))
         try:
-            model = fit_demand(log, seed=seed, progress=choosing)
+            model = fit_law(log, seed=seed, progress=choosing)
         except LostSalesError:
-            filled = impute(log, runs=runs, replicates=REPLICATES, seed=seed)
+            filled = impute_by_curves(log, runs=runs, replicates=REPLICATES, seed=seed)
             none = np.zeros((0, len(log)))
             return cls(log, hidden, filled.expected_lost, none, none, np.zeros((len(log), 1)), filled.error)
         law = undersmoothed_law(model, seed)

@@ -22,7 +22,7 @@ from lostsales.demand.expected_lost import alternative_laws, expected_lost, lost
 from lostsales.demand.imputing import impute
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.demand_model import DemandModel
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.demand.shop import RealisedDemand, ShopDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import ProductFigures, root_mean_square
@@ -92,7 +92,7 @@ class PreparedLog:
             return cls(log, runs, units, earned, None, "", seed, quick=quick, realised=realised, products_in_log=number)
         choosing, leaving_out, filling = stages(progress, (2, 2, 1))
         try:
-            model = fit_demand(log, seed=seed, progress=choosing)
+            model = fit_law(log, seed=seed, progress=choosing)
         except LostSalesError as error:
             lost = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
             return cls(log, runs, units, log.profit(lost), None, str(error), seed, quick=quick)
@@ -195,7 +195,7 @@ def earned_profit(log: SalesLog, seed: int = 0) -> float:
     if is_shop(log) and runs.observed.any_observed:
         return float(log.profit(ShopDemand.of(log, runs.observed).realised(DRAWS, seed).lost).mean())
     try:
-        model = fit_demand(log, seed=seed)
+        model = fit_law(log, seed=seed)
     except LostSalesError:
         return float(log.profit(impute(log, runs=runs, replicates=0, seed=seed).expected_lost).mean())
     lost = lost_outside(log, runs, model, seed)

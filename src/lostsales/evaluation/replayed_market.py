@@ -14,7 +14,7 @@ from lostsales.data.sublogs import series_parts
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.local_residuals import LocalResiduals, Points
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.market_states import market_effects, market_states
 from lostsales.learn.replay.local_demand import aligning_families, localised
@@ -49,7 +49,7 @@ class ReplayedMarket:
     def of(cls, log: SalesLog, episodes: int, seed: int) -> "ReplayedMarket":
         """Learn the distributions from a log, or from blocks of it, and draw where episodes open."""
         log = _part(log, seed).decisions("fit")
-        model = fit_demand(log, MEANS, seed)
+        model = fit_law(log, MEANS, seed)
         evidence, law = model.evidence, model.law
         states = market_states(evidence, law, seed, log.problem.features)
         if states.forecast.slopes[-1]:

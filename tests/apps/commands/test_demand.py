@@ -10,7 +10,7 @@ from lostsales.apps.console import screen
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand.law.price_response import price_response
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from tests.apps.running import run, run_json
 from tests.learn.small import small_log
 
@@ -25,7 +25,7 @@ def log_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_demand_prints_json(log_path: Path) -> None:
     found = run_json("demand", log_path, "--replicates", 4, "--seed", 1)
     log = read_log(log_path)
-    model = fit_demand(log, seed=1)
+    model = fit_law(log, seed=1)
     told = price_response(log, model, draws=4, seed=1)
     assert found["family"] == model.family.name == "linear mean, additive noise"
     assert [each["demand"] for each in found["price_response"]] == pytest.approx(told.demand.tolist())

@@ -11,7 +11,7 @@ import pytest
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_log
 from lostsales.demand import filled_log as filled_module
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from tests.apps.running import run, run_json
@@ -31,7 +31,7 @@ def test_impute_writes_the_log_with_what_was_filled_in(log_path: Path, tmp_path:
     out = tmp_path / f"filled.{ending}"
     facts = run_json("impute", log_path, "--out", out, "--replicates", 10)
     log = read_log(log_path)
-    expected = impute(log, replicates=10)
+    expected = impute_by_curves(log, replicates=10)
     assert expected.profit_filled is not None
     assert expected.profit_filled_se is not None
     table: dict[str, Any] = duckdb.execute(f"FROM '{out}'").fetchnumpy()
@@ -85,6 +85,6 @@ def test_a_failed_write_leaves_what_was_there(log_path: Path, tmp_path: Path, mo
     log = read_log(log_path)
     monkeypatch.setattr(filled_module, "filled_columns", lambda *_: {"no table holds this": np.zeros(2, complex)})
     with pytest.raises(duckdb.Error):
-        filled_module.write_filled(log, impute(log, replicates=0), out)
+        filled_module.write_filled(log, impute_by_curves(log, replicates=0), out)
     assert out.read_text() == "what was there before"
     assert [path.name for path in tmp_path.iterdir()] == ["filled.parquet"]

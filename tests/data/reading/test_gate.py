@@ -11,7 +11,7 @@ from lostsales.data.feature import Feature
 from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.writing import write_table
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.errors import LogError, LostSalesError
 from tests.tables import assert_equal_logs, columns, finding, findings, frame, log_of
 
@@ -283,7 +283,7 @@ def test_a_flag_of_stock_outs_is_read_and_filled() -> None:
     table = pd.concat([THEIRS.assign(unique_id=f"s{i}", stockout=[False, True, False]) for i in range(20)])
     log = read_log(table)
     assert log.censored.sum() == 20
-    assert (impute(log, replicates=0).expected_demand[log.censored] > 2).all()
+    assert (impute_by_curves(log, replicates=0).expected_demand[log.censored] > 2).all()
 
 
 def test_our_own_names_win_where_a_table_has_both() -> None:

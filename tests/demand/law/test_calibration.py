@@ -12,7 +12,7 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.types import Floats
 from tests.demand.logs import log_of_draws
@@ -101,19 +101,19 @@ def test_a_hidden_regime_outside_a_family_gives_a_warning() -> None:
     for seed in range(50, 53):
         demand = regimes(seed)
         available = np.rint(np.random.default_rng(seed).uniform(6, 24, demand.shape))
-        warned = fit_demand(log_of_draws(demand, available), (LINEAR,)).warnings
+        warned = fit_law(log_of_draws(demand, available), (LINEAR,)).warnings
         assert [
             each for each in warned if "does not fit: its residuals are autocorrelated over several periods" in each
         ]
         mixed = np.random.default_rng(seed).permuted(demand, axis=1)
-        assert fit_demand(log_of_draws(mixed, available), (LINEAR,)).calibration.fits
+        assert fit_law(log_of_draws(mixed, available), (LINEAR,)).calibration.fits
 
 
 @pytest.mark.slow
 def test_fitted_models_of_the_presets_are_calibrated() -> None:
     """On rows held out, over 20 logs each; an alarm wants p < 0.001 and an effect that matters."""
     for name in ("paper", "steady", "nonlinear"):
-        fits = [fit_demand(small_log(name, 12, seed)).calibration.fits for seed in range(400, 420)]
+        fits = [fit_law(small_log(name, 12, seed)).calibration.fits for seed in range(400, 420)]
         assert np.mean(fits) >= 0.9
 
 

@@ -8,7 +8,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.price_slopes import price_slopes
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 
 FAMILIES = (Family("linear", False),)
 
@@ -43,12 +43,12 @@ def test_a_copy_of_the_price_or_of_other_features_is_left_out_by_name(
 ) -> None:
     table = shop(products)
     with_copies = read_log(table, Problem(features=features))
-    model = fit_demand(with_copies, families=FAMILIES)
+    model = fit_law(with_copies, families=FAMILIES)
     assert model.copies == copies
     assert any(", ".join(copies) in each for each in model.warnings) or not copies
     price_slopes(with_copies, model.sample, model.law, 0)
     kept = [each for each in features if each not in copies]
-    others = fit_demand(read_log(table, Problem(features=kept)), families=FAMILIES)
+    others = fit_law(read_log(table, Problem(features=kept)), families=FAMILIES)
     moved, alone = (
         each.law.mean_of(each.law.inputs(market, price, lag), np.zeros(2, dtype=int))
         for each, market in ((model, model.evidence.market[:2]), (others, others.evidence.market[:2]))

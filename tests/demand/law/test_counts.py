@@ -15,7 +15,7 @@ from lostsales.demand.law.dispersion import fit_dispersion
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.types import Floats
 from tests.demand.logs import log_of_draws
 
@@ -171,7 +171,7 @@ def test_the_held_out_score_takes_counts_for_counts(noise: Noise, level: float) 
     price = rng.choice([3.0, 4.0, 5.0], (12, 80))
     mean = np.exp(level - 0.3 * (price - 4))
     demand = rng.poisson(mean if noise == "poisson" else mean * rng.gamma(1.0, 1.0, mean.shape)).astype(float)
-    model = fit_demand(log_of_draws(demand, np.rint(rng.uniform(0, 4, demand.shape)), price=price))
+    model = fit_law(log_of_draws(demand, np.rint(rng.uniform(0, 4, demand.shape)), price=price))
     assert model.family.is_count
     assert noise == "poisson" or model.family.noise == noise
     assert model.calibration.fits

@@ -12,7 +12,7 @@ from lostsales.demand.law.estimation import fit_family, with_effects
 from lostsales.demand.law.evidence_sample import sample_blocks, segment_starts
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.price_response import price_response
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from tests.demand.logs import log_of_draws
 from tests.learn.small import small_log
 
@@ -50,7 +50,7 @@ def test_every_hidden_lag_of_a_sample_lies_in_the_sample(monkeypatch: pytest.Mon
 def test_a_small_log_is_its_own_sample() -> None:
     evidence = gather_evidence(small_log("steady"))
     assert sample_blocks(evidence, len(evidence), seed=0) is evidence
-    model = fit_demand(small_log("steady"), (LINEAR,))
+    model = fit_law(small_log("steady"), (LINEAR,))
     assert model.sample is model.evidence
     assert not model.notes
 
@@ -65,9 +65,9 @@ def test_segments_start_with_a_series_and_after_a_gap() -> None:
 
 def test_a_law_of_a_sample_has_the_effects_of_all_series(monkeypatch: pytest.MonkeyPatch) -> None:
     log = shop(60, 40)
-    whole = fit_demand(log, (LINEAR,))
+    whole = fit_law(log, (LINEAR,))
     monkeypatch.setattr("lostsales.demand.law.selection.MOST_FITTED", 900)
-    model = fit_demand(log, (LINEAR,))
+    model = fit_law(log, (LINEAR,))
     rows = f"{len(model.sample):,} of {len(model.evidence):,} rows"
     assert model.notes == (f"learned from {rows}, in blocks drawn at random",)
     absent = ~np.isin(np.arange(60), model.sample.series)
@@ -84,7 +84,7 @@ def test_a_law_of_a_sample_has_the_effects_of_all_series(monkeypatch: pytest.Mon
 
 def test_errors_of_a_bootstrap_of_a_sample_are_those_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     log = shop(200, 20)
-    model = fit_demand(log, (LINEAR,))
+    model = fit_law(log, (LINEAR,))
     whole = price_response(log, model, draws=40)
     monkeypatch.setattr("lostsales.demand.law.price_response.MOST_RESAMPLED", 900)
     part = price_response(log, model, draws=40)
@@ -97,7 +97,7 @@ def test_errors_of_a_bootstrap_of_a_sample_are_those_of_all_rows(monkeypatch: py
 
 def test_laws_of_resamples_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     log = shop(20, 20)
-    model = fit_demand(log, (LINEAR,))
+    model = fit_law(log, (LINEAR,))
     several = bootstrap_laws(log, model, 3, seed=1)
     monkeypatch.setattr("lostsales.data.parallel.usual_workers", lambda: 1)
     alone = bootstrap_laws(log, model, 3, seed=1)

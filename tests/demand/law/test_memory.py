@@ -14,7 +14,7 @@ from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.memory import lags_of, observed_lag
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.types import Floats
 from tests.demand.logs import log_of_draws, log_of_flags
 
@@ -102,7 +102,7 @@ def test_two_hidden_lags_are_summed_over() -> None:
 
 @pytest.mark.slow
 def test_the_held_out_score_asks_for_two_lags_and_the_model_fits() -> None:
-    model = fit_demand(two_lags(5, 40, most=30.0))
+    model = fit_law(two_lags(5, 40, most=30.0))
     assert model.family.lags == 2
     assert model.calibration.fits
     tried = [each.family.lags for each in model.candidates]
@@ -110,7 +110,7 @@ def test_the_held_out_score_asks_for_two_lags_and_the_model_fits() -> None:
 
 
 def test_one_lag_is_enough_where_there_is_one() -> None:
-    model = fit_demand(two_lags(6, 20, most=30.0, second=0.0))
+    model = fit_law(two_lags(6, 20, most=30.0, second=0.0))
     assert model.family.lags == 1
 
 

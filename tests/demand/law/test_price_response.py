@@ -7,7 +7,7 @@ from scipy.stats import binom
 from lostsales.data.sublogs import without
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.price_response import PriceResponse, price_response
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
 from tests.learn.small import scenario, small_log
@@ -22,7 +22,7 @@ def estimated(name: str, series: int, seed: int, draws: int = 20) -> tuple[Price
     first = np.isin(np.arange(len(log)), log.starts)
     last = np.where(first, log.last_sales[log.series], np.r_[0.0, truth.demand[:-1]])
     family = Family("linear", multiplicative=name == "nonlinear")
-    found = price_response(log, fit_demand(log, families=(family,), seed=seed), draws, seed)
+    found = price_response(log, fit_law(log, families=(family,), seed=seed), draws, seed)
     rows, rng = np.repeat(np.arange(len(log)), REPEATS), np.random.default_rng(0)
     market = tuple(log.features[rows].T)
     true = [world.demand(1, market, np.full(len(rows), price), last[rows], rng).mean() for price in found.prices]
@@ -54,7 +54,7 @@ def test_the_error_of_the_response_falls_with_the_number_of_series(name: str) ->
 
 def test_sales_are_those_of_the_rows_and_understate_demand() -> None:
     log = small_log("released")
-    found = price_response(log, fit_demand(log, families=(Family("linear", False),)), draws=3)
+    found = price_response(log, fit_law(log, families=(Family("linear", False),)), draws=3)
     np.testing.assert_allclose(found.sales, [log.sales[log.price == price].mean() for price in found.prices])
     assert (found.sales < 0.9 * found.demand).all()
     assert found.rows.sum() == len(log)
@@ -69,5 +69,5 @@ def test_hidden_last_demands_widen_the_band(monkeypatch: pytest.MonkeyPatch) -> 
     )
     log = small_log("released")
     for shop, certain in ((log, False), (without(log, log.censored), True)):
-        found = price_response(shop, fit_demand(shop, families=(Family("linear", False),)))
+        found = price_response(shop, fit_law(shop, families=(Family("linear", False),)))
         assert np.allclose(found.high, found.low) == certain

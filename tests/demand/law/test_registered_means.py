@@ -8,7 +8,7 @@ import pytest
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.means import MEANS
 from lostsales.demand.law.price_response import price_response
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.errors import SettingError
 from lostsales.registry import Registry
 from lostsales.types import Floats
@@ -52,7 +52,7 @@ def test_our_means_come_first_and_theirs_after() -> None:
 
 def test_a_registered_mean_is_fitted_and_answers() -> None:
     log = small_log("steady", 12)
-    model = fit_demand(log, families=(Family("constant", False),))
+    model = fit_law(log, families=(Family("constant", False),))
     assert model.family.name == "constant mean, additive noise"
     assert isinstance(model.law.mean, ConstantMean)
     found = price_response(log, model, draws=2)
@@ -63,7 +63,7 @@ def test_a_registered_mean_is_fitted_and_answers() -> None:
 def test_a_registered_mean_competes_as_the_most_complex_one() -> None:
     """It is tried last, and at equal score the simpler mean is chosen; a worse one loses by its score."""
     families = (Family("constant", False), Family("linear", False))
-    model = fit_demand(small_log("steady", 12), families=families)
+    model = fit_law(small_log("steady", 12), families=families)
     assert [each.family.mean for each in model.candidates] == ["linear", "constant"]
     assert model.family.mean == "linear"
     assert model.candidates[1].behind > 2 * model.candidates[1].error
@@ -71,4 +71,4 @@ def test_a_registered_mean_competes_as_the_most_complex_one() -> None:
 
 def test_an_unknown_mean_is_refused_before_anything_is_fitted() -> None:
     with pytest.raises(SettingError, match="no demand mean 'guess'; there are linear, kernel, undersmoothed, boosted"):
-        fit_demand(small_log("steady", 12), families=(Family("guess", False),))
+        fit_law(small_log("steady", 12), families=(Family("guess", False),))

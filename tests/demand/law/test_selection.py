@@ -14,7 +14,7 @@ from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.family_trials import BEYOND_CHANCE, MATTERS
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -62,7 +62,7 @@ def test_the_score_prefers_the_true_family(bends: bool, multiplies: bool) -> Non
     """Over seeds the true noise wins, a line is kept where demand is one and given up where it bends."""
     true = Family("kernel" if bends else "linear", multiplies)
     for seed in (60, 61):
-        model = fit_demand(drawn(seed, bends, multiplies))
+        model = fit_law(drawn(seed, bends, multiplies))
         assert 0.15 < model.evidence.is_censored.mean() < 0.6
         assert model.family == true
         assert behind(model, Family(true.mean, not multiplies)) > BEYOND_CHANCE
@@ -71,12 +71,12 @@ def test_the_score_prefers_the_true_family(bends: bool, multiplies: bool) -> Non
 
 
 def test_the_family_of_a_preset_is_chosen() -> None:
-    assert fit_demand(small_log("paper", 12, 70)).family == LINEAR
-    assert fit_demand(small_log("nonlinear", 12, 70)).family.multiplicative
+    assert fit_law(small_log("paper", 12, 70)).family == LINEAR
+    assert fit_law(small_log("nonlinear", 12, 70)).family.multiplicative
 
 
 def test_the_simplest_mean_within_the_margin_is_chosen() -> None:
-    model = fit_demand(small_log("nonlinear", 12))
+    model = fit_law(small_log("nonlinear", 12))
     near = [each for each in model.candidates if each.behind <= max(BEYOND_CHANCE * each.error, MATTERS)]
     assert min(each.behind for each in model.candidates) == 0.0
     assert model.family in {each.family for each in near}
@@ -87,12 +87,12 @@ def test_the_simplest_mean_within_the_margin_is_chosen() -> None:
 def test_the_shape_of_noise_is_chosen_by_the_score_too() -> None:
     """Residuals of `released` are half-normal, so the learned shape wins in either order."""
     log, shapes = small_log("released", 12), (Family("linear", False, "normal"), Family("linear", False))
-    assert {fit_demand(log, order).family.noise for order in (shapes, shapes[::-1])} == {"smooth"}
+    assert {fit_law(log, order).family.noise for order in (shapes, shapes[::-1])} == {"smooth"}
 
 
 def test_noise_of_the_wrong_kind_is_not_chosen_for_a_large_standard_error() -> None:
     """There the true noise is behind by little with a small error, the wrong noise by much with a large one."""
-    model = fit_demand(small_log("paper", 2, 809))
+    model = fit_law(small_log("paper", 2, 809))
     assert not model.family.multiplicative
 
 
@@ -100,7 +100,7 @@ def test_noise_of_the_wrong_kind_is_not_chosen_for_a_large_standard_error() -> N
 def test_continuous_demand_gives_the_same_law_as_integer_demand(multiplies: bool) -> None:
     """Of the same draws, one rounded; the difference is below the standard error of either."""
     whole, parts = (
-        fit_demand(drawn(65, bends=False, multiplies=multiplies, integer=integer), (Family("linear", multiplies),))
+        fit_law(drawn(65, bends=False, multiplies=multiplies, integer=integer), (Family("linear", multiplies),))
         for integer in (True, False)
     )
     assert whole.law.integer
@@ -135,7 +135,7 @@ def test_products_of_30_fold_scale_share_one_law() -> None:
     log, fresh = of_all_sizes(80), gather_evidence(of_all_sizes(81))
     scale = series_scale(log)
     assert scale.max() / scale.min() == pytest.approx(30, rel=0.15)
-    model = fit_demand(log, (LINEAR,))
+    model = fit_law(log, (LINEAR,))
     np.testing.assert_array_equal(model.law.scale, scale)
     assert isinstance(model.law.mean, LinearMean)
     unit = float(np.mean(scale / np.geomspace(1, 30, 20)))  # usual sales of a product of size 1
@@ -158,7 +158,7 @@ def test_products_of_30_fold_scale_share_one_law() -> None:
 
 def test_the_same_seed_gives_the_same_model() -> None:
     log = small_log("paper", 4)
-    first, second = (fit_demand(log, (LINEAR,), seed=3) for _ in range(2))
+    first, second = (fit_law(log, (LINEAR,), seed=3) for _ in range(2))
     np.testing.assert_array_equal(first.law.residuals.cdf, second.law.residuals.cdf)
     assert first.candidates == second.candidates
     assert first.held_out == "blocks in time"
@@ -166,19 +166,19 @@ def test_the_same_seed_gives_the_same_model() -> None:
 
 def test_a_price_that_never_varied_and_what_cannot_be_fitted() -> None:
     log = small_log("paper", 4)
-    model = fit_demand(replace(log, price=np.full(len(log), 4.0)), (LINEAR,))
+    model = fit_law(replace(log, price=np.full(len(log), 4.0)), (LINEAR,))
     assert "the price was always 4: nothing can be said about any other" in model.warnings
     with pytest.raises(LostSalesError, match="at least 10 rows"):
-        fit_demand(log_of_draws(np.full((1, 9), 5.0), np.full((1, 9), 9.0)))
+        fit_law(log_of_draws(np.full((1, 9), 5.0), np.full((1, 9), 9.0)))
     with pytest.raises(SettingError, match="at least one family"):
-        fit_demand(log, ())
+        fit_law(log, ())
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_few_long_series_are_compared_across_folds(seed: int) -> None:
     """Ten series of three years: the rows to score would all come from one series, and no other fold would be left."""
     log, _ = simulate(Scenario.load("steady", ("horizon=1095",)), episodes=10, seed=seed)
-    model = fit_demand(log, (LINEAR, replace(LINEAR, multiplicative=True)), seed=seed)
+    model = fit_law(log, (LINEAR, replace(LINEAR, multiplicative=True)), seed=seed)
     assert model.held_out == "series"
     assert model.family == LINEAR
     assert all(np.isfinite(each.score) for each in model.candidates)

@@ -16,7 +16,7 @@ from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival import imputation as module
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.demand.survival.depth_groups import depth_groups, not_truncated
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.demand.survival.tail import Tail
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.simulation.scenario import Scenario
@@ -32,7 +32,7 @@ def test_stock_outs_for_part_of_a_period_leave_the_filled_demand_of_sold_out_row
     partial = partly_out(log, truth.demand, 0.25)
     assert 0.1 < partial.is_partial.mean() < 0.25
     whole = partial.censored & ~partial.is_partial
-    filled = impute(partial, replicates=0)
+    filled = impute_by_curves(partial, replicates=0)
     assert (filled.expected_demand >= partial.sales).all()
     lost = truth.demand - partial.available
     assert filled.expected_lost[whole].mean() == pytest.approx(lost[whole].mean(), rel=0.1)
@@ -44,7 +44,7 @@ def test_stock_outs_for_part_of_a_period_leave_the_filled_demand_of_sold_out_row
 def test_with_the_pace_of_demand_known_partial_stock_outs_are_filled_to_their_demand() -> None:
     log, truth = simulate(Scenario.load("steady"), episodes=50, seed=2)
     partial = partly_out(log, truth.demand, 0.25, pace=2.0)
-    filled, part = impute(partial, replicates=5), partial.is_partial
+    filled, part = impute_by_curves(partial, replicates=5), partial.is_partial
     observed = observe(partial)
     assert (filled.expected_demand <= observed.at_most)[filled.hidden].all()
     assert partial.sales[part].mean() < 0.8 * truth.demand[part].mean()
@@ -62,7 +62,7 @@ def test_the_mean_of_a_normal_law_within_an_interval_is_scipys() -> None:
 def errors(scenario: str, settings: tuple[str, ...], seed: int) -> dict[str, tuple[float, float]]:
     """Relative mean error and mean squared error of both estimators on identified rows of 50 uniform episodes."""
     log, truth = simulate(Scenario.load(scenario, settings), episodes=50, seed=seed)
-    filled = {name: impute(log, estimator=name, replicates=0, seed=seed) for name in ("beran", "marginal")}
+    filled = {name: impute_by_curves(log, estimator=name, replicates=0, seed=seed) for name in ("beran", "marginal")}
     rows = filled["beran"].hidden & filled["beran"].identified
     assert rows.mean() > 0.05
     np.testing.assert_array_equal(filled["beran"].identified, filled["marginal"].identified)
@@ -109,7 +109,7 @@ def test_with_much_data_the_estimate_comes_close_to_the_exact_law() -> None:
     for episodes in (20, 400):
         log, _ = simulate(Scenario.load("steady", SMALL), episodes=episodes, seed=1)
         runs = find_runs(log)
-        filled = impute(log, replicates=0, runs=runs)
+        filled = impute_by_curves(log, replicates=0, runs=runs)
         exact = exact_excess(log, runs.anchor_demand)
         rows = filled.hidden & filled.identified & (runs.depth == 0)
         assert rows.sum() > 50
@@ -127,7 +127,7 @@ def test_the_bootstrap_agrees_with_the_spread_over_independent_logs() -> None:
         price, available = rng.choice([2.0, 4.0], (100, 20)), rng.integers(4, 16, (100, 20)).astype(float)
         log = log_of_draws(rng.poisson(14 - 2 * price).astype(float), available, price=price)
         row = log.censored & (log.price == 2) & (log.available == 9) & (find_runs(log).depth == 0)
-        filled = impute(log, replicates=30, seed=seed, only=row)
+        filled = impute_by_curves(log, replicates=30, seed=seed, only=row)
         estimates.append(filled.expected_lost[row].mean())
         claimed.append(filled.error[row].mean())
     assert 1 / 1.5 < np.mean(claimed) / np.std(estimates, ddof=1) < 1.5
@@ -135,7 +135,7 @@ def test_the_bootstrap_agrees_with_the_spread_over_independent_logs() -> None:
 
 def test_observed_demand_stays_and_the_profit_is_the_surrogate_of_equation_12() -> None:
     log, _ = simulate(Scenario.load("paper"), episodes=20, seed=2)
-    filled = impute(log, replicates=20)
+    filled = impute_by_curves(log, replicates=20)
     is_observed = ~filled.hidden
     np.testing.assert_array_equal(filled.hidden, log.censored)
     np.testing.assert_array_equal(filled.expected_demand[is_observed], log.sales[is_observed])
@@ -153,7 +153,7 @@ def test_observed_demand_stays_and_the_profit_is_the_surrogate_of_equation_12() 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     log, _ = simulate(Scenario.load("nonlinear"), episodes=12, seed=0)
-    first, again, other = (impute(log, replicates=5, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (impute_by_curves(log, replicates=5, seed=seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.error, again.error)
     np.testing.assert_array_equal(first.expected_lost, again.expected_lost)
     assert (first.error != other.error).any()
@@ -162,7 +162,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
 def test_the_marginal_estimator_is_the_curve_of_its_depth() -> None:
     log, _ = simulate(Scenario.load("paper"), episodes=20, seed=4)
     runs = find_runs(log)
-    filled = impute(log, estimator="marginal", replicates=0, runs=runs)
+    filled = impute_by_curves(log, estimator="marginal", replicates=0, runs=runs)
     rows = runs.depth == 0
     observed = runs.observed
     curve = kaplan_meier(observed.demand[rows], observed.is_observed[rows], demand_max=filled.demand_max)
@@ -176,7 +176,7 @@ def test_the_marginal_estimator_is_the_curve_of_its_depth() -> None:
 @pytest.mark.parametrize("tail", ["exponential", "refuse"])
 def test_the_tail_rule_decides_only_where_the_curve_ends_early(tail: Tail) -> None:
     log, _ = simulate(Scenario.load("released"), episodes=20, seed=5)
-    usual, other = impute(log, replicates=0), impute(log, replicates=0, tail=tail)
+    usual, other = impute_by_curves(log, replicates=0), impute_by_curves(log, replicates=0, tail=tail)
     assert other.tail == tail
     np.testing.assert_array_equal(usual.identified, other.identified)
     hidden = usual.hidden
@@ -192,7 +192,7 @@ def test_the_tail_rule_decides_only_where_the_curve_ends_early(tail: Tail) -> No
 
 def test_a_larger_bound_on_demand_moves_what_the_tail_places() -> None:
     log, _ = simulate(Scenario.load("released"), episodes=20, seed=5)
-    usual, larger = impute(log, replicates=0), impute(log, replicates=0, demand_max=100)
+    usual, larger = impute_by_curves(log, replicates=0), impute_by_curves(log, replicates=0, demand_max=100)
     assert larger.demand_max == 100
     assert usual.demand_max == log.sales.max()
     assert larger.expected_lost[~usual.identified].mean() > usual.expected_lost[~usual.identified].mean() + 1
@@ -201,7 +201,7 @@ def test_a_larger_bound_on_demand_moves_what_the_tail_places() -> None:
 def test_rows_that_are_not_asked_for_stay_unfilled() -> None:
     log, _ = simulate(Scenario.load("paper"), episodes=20, seed=2)
     only = log.series < 5
-    part = impute(log, replicates=0, only=only)
+    part = impute_by_curves(log, replicates=0, only=only)
     np.testing.assert_array_equal(np.isnan(part.expected_lost), part.hidden & ~only)
     assert not part.identified[part.hidden & ~only].any()
 
@@ -209,9 +209,9 @@ def test_rows_that_are_not_asked_for_stay_unfilled() -> None:
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = simulate(Scenario.load("steady"), episodes=12, seed=2)
     seen: list[tuple[int, int]] = []
-    whole = impute(log, replicates=0)
+    whole = impute_by_curves(log, replicates=0)
     monkeypatch.setattr(module, "BATCH", 17)
-    parts = impute(log, replicates=0, progress=lambda done, total: seen.append((done, total)))
+    parts = impute_by_curves(log, replicates=0, progress=lambda done, total: seen.append((done, total)))
     np.testing.assert_array_equal(whole.expected_lost, parts.expected_lost)
     assert seen == sorted(seen)
     assert seen[-1] == (parts.hidden.sum(), parts.hidden.sum())
@@ -241,7 +241,7 @@ def test_depths_with_few_rows_share_a_law_and_rows_without_history_are_never_ide
     assert groups[-2].name.endswith("and deeper")
     filled_rows = np.sort(np.concatenate([group.fill for group in groups]))
     np.testing.assert_array_equal(filled_rows, np.flatnonzero(no_lag.censored))
-    filled = impute(no_lag, replicates=0, runs=runs)
+    filled = impute_by_curves(no_lag, replicates=0, runs=runs)
     no_history = filled.hidden & (runs.depth < 0)
     assert no_history.any()
     assert not filled.identified[no_history].any()
@@ -250,7 +250,7 @@ def test_depths_with_few_rows_share_a_law_and_rows_without_history_are_never_ide
 
 def test_a_demand_that_the_netted_balance_gives_back_is_not_imputed() -> None:
     log, truth = simulate(Scenario.load("steady", ('balance="netted"',)), episodes=20, seed=1)
-    filled = impute(log, replicates=0)
+    filled = impute_by_curves(log, replicates=0)
     back = log.censored & ~filled.hidden
     assert back.sum() > 50
     np.testing.assert_allclose(filled.expected_demand[back], truth.demand[back])
@@ -263,32 +263,32 @@ def test_a_demand_that_the_netted_balance_gives_back_is_not_imputed() -> None:
 @pytest.mark.parametrize("estimator", ["beran", "marginal"])
 def test_nothing_but_stock_outs_is_refused(estimator: str) -> None:
     with pytest.raises(LostSalesError, match="every row is a stock-out: no demand is observed"):
-        impute(log_of_flags("xxx", "xx"), estimator=estimator)
+        impute_by_curves(log_of_flags("xxx", "xx"), estimator=estimator)
 
 
 def test_demand_max_below_an_observed_sale_is_refused() -> None:
     with pytest.raises(SettingError, match=r"at least every demand seen, but it is 6 and series s1 had 7 in period 1"):
-        impute(log_of_flags("5x6", "x7"), demand_max=6)
+        impute_by_curves(log_of_flags("5x6", "x7"), demand_max=6)
     with pytest.raises(SettingError, match="demand_max must be finite"):
-        impute(log_of_flags("5x6"), demand_max=float("nan"))
-    assert impute(log_of_flags("5x6", "x7"), demand_max=7).demand_max == 7
+        impute_by_curves(log_of_flags("5x6"), demand_max=float("nan"))
+    assert impute_by_curves(log_of_flags("5x6", "x7"), demand_max=7).demand_max == 7
 
 
 @pytest.mark.parametrize("setting", [{"replicates": -1}, {"seed": -1}])
 def test_negative_settings_are_refused(setting: dict[str, int]) -> None:
     with pytest.raises(SettingError, match="must not be negative, but -1 came"):
-        impute(log_of_flags("5x6"), **setting)  # type: ignore[arg-type]
+        impute_by_curves(log_of_flags("5x6"), **setting)  # type: ignore[arg-type]
 
 
 def test_one_row() -> None:
-    filled = impute(log_of_flags("5"))
+    filled = impute_by_curves(log_of_flags("5"))
     np.testing.assert_array_equal(filled.expected_demand, [5])
     with pytest.raises(LostSalesError, match="every row is a stock-out"):
-        impute(log_of_flags("x"))
+        impute_by_curves(log_of_flags("x"))
 
 
 def test_nothing_hidden() -> None:
-    filled = impute(log_of_flags("567", "56"))
+    filled = impute_by_curves(log_of_flags("567", "56"))
     np.testing.assert_array_equal(filled.expected_demand, [5, 6, 7, 5, 6])
     assert filled.bandwidths == {}
 
@@ -296,7 +296,7 @@ def test_nothing_hidden() -> None:
 def test_a_single_series_is_resampled_in_blocks() -> None:
     rng = np.random.default_rng(0)
     demand, available = rng.poisson(6, (1, 200)).astype(float), rng.integers(2, 14, (1, 200)).astype(float)
-    filled = impute(log_of_draws(demand, available), replicates=30)
+    filled = impute_by_curves(log_of_draws(demand, available), replicates=30)
     assert filled.resampled == "blocks in time"
     lost = np.maximum(demand - available, 0).ravel()
     rows = filled.hidden & filled.identified
@@ -310,7 +310,7 @@ def test_constant_demand_is_found_exactly(flag: bool) -> None:
     """Demand is always 6; stock-outs at 2 or 4 lost 4 and 2. Ties everywhere, and no spread to divide by."""
     available = np.random.default_rng(0).choice([8.0, 2.0, 9.0, 4.0], (12, 20), p=[0.3, 0.2, 0.3, 0.2])
     log = log_of_draws(np.full((12, 20), 6.0), available, flag=flag)
-    filled = impute(log, replicates=5, demand_max=11)
+    filled = impute_by_curves(log, replicates=5, demand_max=11)
     rows = filled.hidden & (find_runs(log).depth == 0)
     assert rows.sum() > 50
     assert filled.identified[rows].all()
@@ -325,7 +325,7 @@ def test_zero_stock(flag: bool) -> None:
     demand = rng.choice([0.0, 1.0, 4.0], (40, 30), p=[0.5, 0.3, 0.2])
     available = rng.choice([0.0, 10.0], (40, 30), p=[0.3, 0.7])
     log = log_of_draws(demand, available, flag=flag)
-    filled = impute(log, replicates=0)
+    filled = impute_by_curves(log, replicates=0)
     rows = filled.hidden & filled.identified & (log.available == 0)
     assert rows.sum() > 100
     expected = (0.3 * 1 + 0.2 * 4) / 0.5 if flag else 0.3 * 1 + 0.2 * 4
@@ -334,7 +334,7 @@ def test_zero_stock(flag: bool) -> None:
 
 def test_every_stock_out_deeper_than_the_cap_is_filled_all_the_same() -> None:
     log, _ = simulate(Scenario.load("steady"), episodes=12, seed=1)
-    filled = impute(log, replicates=0, runs=find_runs(log, cap=0))
+    filled = impute_by_curves(log, replicates=0, runs=find_runs(log, cap=0))
     assert np.isfinite(filled.expected_lost).all()
 
 
@@ -349,11 +349,11 @@ def test_features_and_attributes_of_every_kind() -> None:
     names = np.array(["mo", "tu", "we", "th", "fr", "sa", "su"])
     problem = Problem(costs=COSTS, features=(Feature(name="day", kind="categorical"),), attributes=("place", "size"))
     log = log_of_draws(demand, available, problem, day=names[day], place=np.where(town, "town", "country"), size=size)
-    filled = impute(log, replicates=0)
+    filled = impute_by_curves(log, replicates=0)
     rows = filled.hidden & filled.identified
     assert rows.sum() > 50
     truth = demand.ravel()[rows]
-    marginal = impute(log, replicates=0, estimator="marginal")
+    marginal = impute_by_curves(log, replicates=0, estimator="marginal")
     error, of_marginal = (np.mean((each.expected_demand[rows] - truth) ** 2) for each in (filled, marginal))
     assert error < 1.2 * 1.5**2  # that of the noise, which no imputation knows
     assert error < 0.6 * of_marginal  # which knows the series, whose sizes differ, but not the day
@@ -376,7 +376,7 @@ def test_a_log_of_demand_only(integer: bool) -> None:
                 "stockout": (demand > bound).ravel(),
             }
         )
-        filled = impute(read_log(frame), replicates=5)
+        filled = impute_by_curves(read_log(frame), replicates=5)
         assert filled.profit_filled is None
         assert np.isfinite(filled.expected_demand).all()
         assert np.isfinite(filled.error).all()
@@ -390,4 +390,4 @@ def test_a_log_of_demand_only(integer: bool) -> None:
 def test_without_costs_there_is_no_profit() -> None:
     log = log_of_flags("5x6x7", problem=Problem(costs=Costs()))
     assert observe(log).any_observed
-    assert impute(log, replicates=0).profit_filled is None
+    assert impute_by_curves(log, replicates=0).profit_filled is None

@@ -8,7 +8,7 @@ import pytest
 from lostsales.data.progress import Progress
 from lostsales.data.writing import write_log
 from lostsales.demand.filled_log import check_choice
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.demand.survival.imputers import IMPUTERS, Fill, ImputerData
 from lostsales.errors import SettingError
 from lostsales.types import Floats
@@ -39,13 +39,15 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_registered_imputer_fills_every_stock_out() -> None:
     log = small_log("steady", 12)
     seen: list[tuple[int, int]] = []
-    filled = impute(log, estimator="one-more", replicates=3, progress=lambda *done: seen.append(done))
+    filled = impute_by_curves(log, estimator="one-more", replicates=3, progress=lambda *done: seen.append(done))
     np.testing.assert_array_equal(filled.expected_lost, filled.hidden)
     np.testing.assert_array_equal(filled.expected_demand[filled.hidden], log.available[filled.hidden] + 1)
     assert (filled.error[filled.hidden] > 0).all()
     assert filled.bandwidths == {}
     assert seen[-1] == (filled.hidden.sum(), filled.hidden.sum())
-    np.testing.assert_array_equal(filled.identified, impute(log, estimator="marginal", replicates=0).identified)
+    np.testing.assert_array_equal(
+        filled.identified, impute_by_curves(log, estimator="marginal", replicates=0).identified
+    )
 
 
 def test_the_command_line_takes_a_registered_imputer(tmp_path: Path) -> None:
@@ -59,6 +61,6 @@ def test_names_are_checked() -> None:
     with pytest.raises(SettingError, match="estimator must be one of beran, marginal, cox, aft, one-more, but 'magic'"):
         check_choice("magic", "last")
     with pytest.raises(SettingError, match="no estimator 'magic'; there are beran, marginal, cox, aft, one-more"):
-        impute(small_log("steady", 12), estimator="magic")
+        impute_by_curves(small_log("steady", 12), estimator="magic")
     with pytest.raises(SettingError, match="estimator 'beran' is taken by the package lostsales"):
         IMPUTERS.register("beran", one_more)

@@ -12,7 +12,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.units import product_units
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.demand.survival.series_law import ProductCounts, moments_above, series_differ
 from lostsales.types import Floats
 from tests.demand.logs import COSTS
@@ -63,7 +63,7 @@ def scaled(log: SalesLog, series: int, quantity: float = 1.0, price: float = 1.0
 @pytest.mark.parametrize("seed", [1, 2])
 def test_lost_sales_on_identified_rows_are_near_the_truth_for_small_and_large_products(seed: int) -> None:
     log, demand = assortment(seed, periods=300)
-    filled = impute(log, replicates=0)
+    filled = impute_by_curves(log, replicates=0)
     rows, lost = filled.hidden & filled.identified, demand - log.available
     assert rows[filled.hidden].mean() > 0.6
     assert filled.tail == "exponential"
@@ -80,7 +80,7 @@ def test_multiplying_one_product_multiplies_its_imputations_and_nothing_else(
     series: int, quantity: float, price: float
 ) -> None:
     log, _ = assortment(3, periods=80)
-    usual, other = (impute(each, replicates=3) for each in (log, scaled(log, series, quantity, price)))
+    usual, other = (impute_by_curves(each, replicates=3) for each in (log, scaled(log, series, quantity, price)))
     times = np.where(log.series == series, quantity, 1.0)
     np.testing.assert_allclose(other.expected_lost, times * usual.expected_lost, rtol=1e-6)
     np.testing.assert_allclose(other.expected_demand, times * usual.expected_demand, rtol=1e-6)
@@ -108,7 +108,7 @@ def test_no_product_is_filled_beyond_its_own_size() -> None:
         ),
         Problem(costs=COSTS),
     )
-    filled = impute(log, replicates=0)
+    filled = impute_by_curves(log, replicates=0)
     largest = demand.max(axis=1)
     assert (filled.expected_demand <= 2 * largest[log.series]).all()
     small = filled.hidden & (log.series < 3)
@@ -133,7 +133,7 @@ def test_k_copies_of_one_product_are_filled_as_series_of_one_law() -> None:
     )
     copies = read_log(frame, log.problem)
     assert not series_differ(copies)
-    filled = impute(copies, replicates=0)
+    filled = impute_by_curves(copies, replicates=0)
     assert filled.tail == "to_max"
     by_copy = filled.expected_lost.reshape(4, -1)
     np.testing.assert_allclose(by_copy, np.tile(by_copy[0], (4, 1)))

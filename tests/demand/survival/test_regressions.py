@@ -15,7 +15,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.survival.curve import kaplan_meier
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.demand.survival.regressions import Regression, fit_cox, fit_lognormal
 from lostsales.demand.survival.tail import Bound
 from lostsales.errors import LostSalesError
@@ -114,7 +114,7 @@ def test_a_model_is_unbiased_on_data_of_its_law(estimator: str, whole: bool, fla
     for seed in range(4):
         log, demand = drawn_log(estimator, seed, whole=whole, flag=flag)
         filled, other = (
-            impute(log, estimator=name, replicates=0, demand_max=60, tail="exponential")
+            impute_by_curves(log, estimator=name, replicates=0, demand_max=60, tail="exponential")
             for name in (estimator, "marginal")
         )
         assert filled.bandwidths == {}
@@ -132,7 +132,7 @@ def test_a_model_is_unbiased_on_data_of_its_law(estimator: str, whole: bool, fla
 @pytest.mark.parametrize("estimator", ["cox", "aft"])
 def test_standard_errors_come_from_refitting_resamples(estimator: str) -> None:
     log, _ = drawn_log(estimator, 0, series=30)
-    filled = impute(log, estimator=estimator, replicates=5)
+    filled = impute_by_curves(log, estimator=estimator, replicates=5)
     rows = filled.hidden & filled.identified
     assert (filled.error[rows] > 0).all()
     assert filled.error[rows].mean() < filled.expected_lost[rows].mean()
@@ -141,7 +141,7 @@ def test_standard_errors_come_from_refitting_resamples(estimator: str) -> None:
 def test_the_tail_rules_hold_for_cox() -> None:
     log, _ = drawn_log("cox", 0, series=30)
     to_max, exponential, last, refuse = (
-        impute(log, estimator="cox", replicates=0, demand_max=80, tail=tail)
+        impute_by_curves(log, estimator="cox", replicates=0, demand_max=80, tail=tail)
         for tail in ("to_max", "exponential", "last", "refuse")
     )
     hidden = to_max.hidden
@@ -165,7 +165,7 @@ def test_cox_without_covariates_is_kaplan_meier() -> None:
 def test_without_events_the_tail_rule_answers() -> None:
     """Every observed demand follows a stock-out, so that at depth 0 none is observed."""
     frame = {"series": 1, "period": range(80), "price": 1.0, "sales": [3.0, 2.0] * 40, "stockout": [0, 1] * 40}
-    filled = impute(read_log(pd.DataFrame(frame)), estimator="cox", replicates=0)
+    filled = impute_by_curves(read_log(pd.DataFrame(frame)), estimator="cox", replicates=0)
     np.testing.assert_allclose(filled.expected_demand, 3)
     assert not filled.identified[filled.hidden].any()
 

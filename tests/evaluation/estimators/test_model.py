@@ -10,7 +10,7 @@ from lostsales.data.sublogs import without
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.evaluation.estimators.replay import ReplayPeriods, replay, replay_under
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
@@ -33,7 +33,7 @@ def constant(law: DemandLaw, demand: float) -> DemandLaw:
 def test_the_profit_of_replayed_episodes_by_hand() -> None:
     """Base-stock with level 12 under a constant demand of 5."""
     log = small_log("steady", 6)  # arrival after, costs 2 / 3 / 1
-    model = fit_demand(log, families=(Family("linear", False),))
+    model = fit_law(log, families=(Family("linear", False),))
     periods = ReplayPeriods.of(log, model.evidence, 50, 12, 0)
     assert periods.row.shape == (50, 12)
     policy = BaseStockRule(log.problem.model_copy(update={"prices": (4.25,)}), 12, 4.25)
@@ -52,7 +52,7 @@ def test_the_profit_of_replayed_episodes_by_hand() -> None:
 
 def test_replays_under_several_laws_in_one_go_are_those_one_by_one() -> None:
     log = small_log("steady", 6)
-    model = fit_demand(log, families=(Family("linear", False),))
+    model = fit_law(log, families=(Family("linear", False),))
     periods = ReplayPeriods.of(log, model.evidence, 20, 12, 0)
     policy = BaseStockRule(log.problem.model_copy(update={"prices": (4.25,)}), 12, 4.25)
     laws = (constant(model.law, 5.0), model.law, constant(model.law, 9.0))
@@ -67,7 +67,7 @@ def test_replays_under_several_laws_in_one_go_are_those_one_by_one() -> None:
 
 def test_stock_at_the_end_is_worth_its_order_cost_beyond_that_of_the_log() -> None:
     log = small_log("steady", 6)
-    model = fit_demand(log, families=(Family("linear", False),))
+    model = fit_law(log, families=(Family("linear", False),))
     periods = ReplayPeriods.of(log, model.evidence, 20, 6, 0)
     logged = log.stock[periods.last_row]
     assert periods.worth_of_stock(logged) == 0.0
@@ -76,7 +76,7 @@ def test_stock_at_the_end_is_worth_its_order_cost_beyond_that_of_the_log() -> No
 
 def test_replayed_periods_end_with_the_horizon_or_the_series() -> None:
     log = without(small_log("steady", 6), (small_log("steady", 6).series == 0) & (small_log("steady", 6).period > 6))
-    periods = ReplayPeriods.of(log, fit_demand(log, families=(Family("linear", False),)).evidence, 10, 12, 0)
+    periods = ReplayPeriods.of(log, fit_law(log, families=(Family("linear", False),)).evidence, 10, 12, 0)
     assert periods.row.shape == (10, 12)
     np.testing.assert_array_equal(periods.is_replayed.sum(axis=0), [7, 7] + [10] * 10)
 

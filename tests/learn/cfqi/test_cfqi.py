@@ -9,7 +9,7 @@ import lostsales
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.errors import SettingError
 from lostsales.learn.cfqi.learn import CFQI, CfqiResult
 from lostsales.learn.cfqi.learn import learn as learn_from
@@ -123,7 +123,7 @@ def test_with_independent_demand_it_is_fqi_on_imputed_profits() -> None:
     assert log.order is not None
     rows = np.flatnonzero(log.has_next)
     assert log.censored[rows].mean() > 0.1
-    imputed = impute(log, tail="exponential", replicates=0, quick=True, runs=learned.runs).profit_filled
+    imputed = impute_by_curves(log, tail="exponential", replicates=0, quick=True, runs=learned.runs).profit_filled
     assert imputed is not None
     profit, stock, after = imputed[rows], log.stock[rows], log.stock[rows + 1]
     action = np.column_stack([log.price, log.order])[rows]

@@ -8,7 +8,7 @@ import pytest
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.learn.planner.bellman_loops import Transitions
 from lostsales.learn.planner.known_cycle import find_cycle
 from lostsales.learn.planner.market_states import MarketStates, market_states, position
@@ -27,7 +27,7 @@ POISSON = (Family.counts("linear", "poisson"),)
 @pytest.fixture(scope="module")
 def model() -> DemandModel:
     log, _ = simulate(Scenario.load("weekday-counts"), episodes=4, seed=1)
-    return fit_demand(log, POISSON)
+    return fit_law(log, POISSON)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_known_features_of_tomorrow_replace_the_usual_successor(states: MarketSt
 
 def test_a_feature_that_only_tends_to_follow_is_no_calendar() -> None:
     log, _ = simulate(Scenario.load("steady"), episodes=10, seed=1)
-    model = fit_demand(log, (Family("linear", False),))
+    model = fit_law(log, (Family("linear", False),))
     follows = (np.diff(model.evidence.rows) == 1) & (np.diff(model.evidence.series) == 0)
     index = LinearMean(0.0, np.ones(model.evidence.market.shape[1]))
     assert len(find_cycle(model.evidence, log.problem.features, index, follows)) == 1
@@ -90,7 +90,7 @@ def test_features_beside_a_calendar_keep_their_chain() -> None:
     keys["demand"] = keys.pop("demand_law")
     keys["demand"]["features"]["economy"] = 0.4
     log, _ = simulate(Scenario.model_validate(keys), episodes=20, seed=1)
-    model = fit_demand(log, POISSON)
+    model = fit_law(log, POISSON)
     states = market_states(model.evidence, model.law, features=log.problem.features)
     assert len(states.cycle) == 7
     np.testing.assert_allclose(states.transition.sum(axis=1), 1)

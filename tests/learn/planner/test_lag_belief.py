@@ -13,7 +13,7 @@ from lostsales.data.reading.gate import read_log
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.learn.planner.lag_belief import past_demands, plan_memory
 from lostsales.learn.planner.planner import Planner
 from lostsales.learn.planner.policy import PlanPolicy
@@ -45,7 +45,7 @@ def log_of_two_lags(series: int = 12, periods: int = 40) -> SalesLog:
 def policy() -> PlanPolicy:
     """A plan that knows the law."""
     log = log_of_two_lags()
-    model = fit_demand(log, (Family("linear", False),))
+    model = fit_law(log, (Family("linear", False),))
     law = replace(
         model.law,
         family=Family("linear", False, lags=2),
@@ -115,7 +115,7 @@ def test_one_lag_looks_back_no_further_than_the_run() -> None:
 
 def test_what_stays_in_a_plan_is_the_regression_on_the_lag() -> None:
     log = log_of_two_lags(30, 60)
-    model = fit_demand(log, (Family("linear", False, lags=2),))
+    model = fit_law(log, (Family("linear", False, lags=2),))
     memory, weights = plan_memory(model.evidence, model.law), model.law.lag_weights
     assert memory.weight == weights[0]
     assert 0 < memory.carry < 1

@@ -12,7 +12,7 @@ from lostsales.data.log import SalesLog
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.learn.planner.following import ByPaths, ByPipeline
 from lostsales.learn.planner.planner import Planner, TooManyStatesError
 from lostsales.learn.planner.policy import PlanPolicy
@@ -33,7 +33,7 @@ def textbook(lead_time: int, lost: float, *more: str) -> Scenario:
 
 def poisson_model(log: SalesLog) -> DemandModel:
     """A fitted model whose law is the Poisson law of the preset."""
-    model = fit_demand(log, LINEAR)
+    model = fit_law(log, LINEAR)
     chances = poisson.pmf(np.arange(25), MEAN)
     residuals = Residuals(np.arange(26.0) - 0.5 - MEAN, np.asarray(np.r_[0, np.cumsum(chances / chances.sum())]))
     law = replace(model.law, residuals=residuals, mean=LinearMean(MEAN, np.zeros_like(model.law.mean.slopes)))  # type: ignore[attr-defined]

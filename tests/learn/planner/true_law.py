@@ -10,7 +10,7 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.policy.view import ClosedPeriod, View
 
 LINEAR = (Family("linear", False),)
@@ -25,7 +25,7 @@ def true_model(log: SalesLog, name: str) -> DemandModel:
     else:
         grid = np.linspace(-1.0, 5.0, 601)
         residuals = Residuals(grid, np.clip(2 * norm.cdf(grid) - 1, 0, 1) / (2 * norm.cdf(5) - 1))
-    model = fit_demand(log, LINEAR)
+    model = fit_law(log, LINEAR)
     return replace(model, law=replace(model.law, mean=LinearMean(level, np.array(slopes)), residuals=residuals))
 
 

@@ -107,7 +107,7 @@ def shop_json(model: "ShopDemand", loss: "StockoutLoss") -> dict[str, Any]:
 
 
 def print_shop(name: str, model: "ShopDemand", loss: "StockoutLoss") -> None:
-    """What drives demand, elasticities, what was lost, tests of fit, and what the data cannot determine."""
+    """Drivers of demand, elasticities, lost demand, tests of fit, and what the data cannot determine."""
     products, hidden = model.log.products, int((~model.observed.is_observed).sum())
     print_verdict("care" if model.warnings or loss.rows else "good", loss.sentence)
     screen.print()

@@ -17,7 +17,7 @@ MOST_DEPTHS = 6
 
 
 class LogFormat(StrEnum):
-    """What a log is written as."""
+    """File format of a log."""
 
     TABLE = "table"
     MINARI = "minari"

@@ -98,7 +98,7 @@ class Audit:
 
     @property
     def fit_sentence(self) -> str:
-        """Where the demand model of a shop does not fit, by weekday, month and product; empty of episodes."""
+        """Misfits of the demand model of a shop by weekday, month and product; none for episodes."""
         missed = "; ".join(each.sentence for each in self.residual_tests if each.matters)
         by = ", ".join(each.classes for each in self.residual_tests)
         return missed or (f"no difference of residuals by {by}" if by else "")

@@ -1,4 +1,4 @@
-"""Whether the best order can be learned from a log that never shows demand above the largest stock.
+"""Identifiability of the best order from a log that never shows demand above the largest stock.
 
 Hssaine and Sinclair, The Data-Driven Censored Newsvendor Problem: a log identifies the distribution of demand up to the
 most that was ever available and says nothing beyond. The optimal order of a newsvendor, the critical quantile, is

@@ -81,11 +81,11 @@ def price_response(
     Examples
     --------
     >>> from lostsales.demand.law.demand_law import Family
-    >>> from lostsales.demand.law.selection import fit_demand
+    >>> from lostsales.demand.law.selection import fit_law
     >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
     >>> log, _ = simulate(Scenario.load("released"), episodes=8, seed=1)
-    >>> model = fit_demand(log, families=(Family("linear", False),))
+    >>> model = fit_law(log, families=(Family("linear", False),))
     >>> found = price_response(log, model, draws=2)
     >>> found.prices.tolist(), bool((np.diff(found.demand) < 0).all())
     ([2.0, 4.0, 6.0], True)

@@ -50,44 +50,21 @@ COUNT_FAMILIES = (
 BOOSTED_FAMILIES = Family("boosted", False), Family("boosted", True)
 
 
-def fit_demand(
+def fit_law(
     log: SalesLog, families: tuple[Family, ...] | None = None, seed: int = 0, progress: Progress | None = None
 ) -> DemandModel:
     """Learn the law of demand: choose a family by cross-validation, then fit it to all rows.
 
-    Parameters
-    ----------
-    log : SalesLog
-        What `read_log` returns; a demand-only log will do.
-    families : tuple of Family, optional
-        Candidates; by default linear and kernel means with additive and multiplicative noise, as counts where demand is
-        whole, and boosted means from 5,000 rows on where scikit-learn is installed. A mean may be any name in `MEANS`.
-    seed : int
-        Of the rows that are scored and of the draws of hidden demands.
-    progress : callable, optional
-        Called with families done and families in total.
+    By default linear and kernel means with additive and multiplicative noise are candidates, as counts if demand is
+    whole, and boosted means from 5,000 rows on if scikit-learn is installed. A mean may be any name in `MEANS`. Raises
+    and progress are those of `lostsales.fit_demand`.
 
-    Returns
-    -------
-    DemandModel
-        The law, the scores of all candidates, and the calibration of the chosen one on held-out rows.
-
-    Raises
-    ------
-    LostSalesError
-        Too few rows have an observed demand.
-    SettingError
-        No family is given, or the mean of one is unknown.
-
-    Examples
-    --------
     >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
     >>> log, _ = simulate(Scenario.load("released"), episodes=8, seed=1)
-    >>> model = fit_demand(log, families=(Family("linear", False), Family("linear", True)))
+    >>> model = fit_law(log, families=(Family("linear", False), Family("linear", True)))
     >>> model.family.name, model.held_out
     ('linear mean, additive noise', 'blocks in time')
-
     """
     evidence, copies = without_copies(log, gather_evidence(log))
     rows = int(np.count_nonzero(np.isfinite(evidence.high)))

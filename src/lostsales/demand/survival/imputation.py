@@ -72,7 +72,7 @@ class Imputation:
         return plots.draw_history(log, name, self)
 
 
-def impute(
+def impute_by_curves(
     log: SalesLog,
     *,
     estimator: str = "beran",
@@ -85,60 +85,18 @@ def impute(
     quick: bool = False,
     progress: Progress | None = None,
 ) -> Imputation:
-    """Impute the demand that stock-outs hid: E[D_t | stock-out, history] for every censored row.
+    """Impute E[D_t | stock-out, history] of every censored row by conditional survival curves (Lemma 4).
 
-    Parameters
-    ----------
-    log : SalesLog
-        What `read_log` returns; a demand-only log is enough.
-    estimator : str
-        "beran" (conditional Kaplan-Meier), "marginal" (one curve per depth), "cox" or "aft" (models of the survival
-        library), or any name in `IMPUTERS`.
-    demand_max : float, optional
-        Largest possible demand; by default the largest sale of the log. If series differ in size or price, each has a
-        largest demand of its own, in proportion.
-    tail : {"to_max", "exponential", "last", "refuse"}, optional
-        Placement of the mass beyond the observed demands, see `lostsales.demand.survival.tail`; by default "to_max",
-        and "exponential" if series differ in size or price.
-    replicates : int
-        Bootstrap samples of series behind the standard errors; with 0 these are NaN.
-    seed : int
-        Seed of the bootstrap and of subsamples.
-    runs : Runs, optional
-        What `find_runs` returned for this log, if available.
-    only : array of bool, optional
-        Rows to impute, (rows,); other stock-outs stay NaN and are not identified.
-    quick : bool
-        Curves from at most 5,000 rows with a bandwidth chosen on 200, and `identified` is not computed for filled rows:
-        enough to learn a policy.
-    progress : callable, optional
-        Called with rows done and rows in total.
+    Parameters are those of `lostsales.impute`. If series differ in size or price, each has a largest demand of its own,
+    in proportion, and the tail is "exponential"; else "to_max". With `quick`, curves come from at most 5,000 rows and a
+    bandwidth chosen on 200, and `identified` is not computed for filled rows.
 
-    Returns
-    -------
-    Imputation
-        Expected demand, lost sales and surrogate profit of every row.
-
-    Raises
-    ------
-    SettingError
-        A setting is negative or unknown, or `demand_max` lies below an observed demand.
-    LostSalesError
-        Every row is a stock-out, so that no demand is observed.
-
-    Examples
-    --------
     >>> from lostsales.simulation.scenario import Scenario
     >>> from lostsales.simulation.simulator import simulate
     >>> log, _ = simulate(Scenario.load("released"), episodes=6, seed=1)
-    >>> filled = impute(log, replicates=0)
+    >>> filled = impute_by_curves(log, replicates=0)
     >>> bool((filled.expected_lost[filled.hidden] > 0).all()), filled.resampled
     (True, 'blocks in time')
-
-    References
-    ----------
-    Gundem and Qi, Lemma 4 (conditional mean of censored demand) and Equation 12 (surrogate reward).
-
     """
     for name, number in (("replicates", replicates), ("seed", seed)):
         if number < 0:

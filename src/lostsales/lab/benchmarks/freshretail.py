@@ -14,7 +14,7 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.reading.freshretail import CLOSE, HOURS, OPEN, SOURCES, read_freshretail
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.imputing import impute
 from lostsales.errors import LostSalesError
 from lostsales.lab.benchmarks.board import BoardRow, Figures, fingerprint
 from lostsales.lab.benchmarks.entrant import Entrant

@@ -15,7 +15,7 @@ import numpy as np
 from lostsales.data.parallel import in_parallel
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.lab.benchmarks.board import BoardRow, Figures, Part, fingerprint
 from lostsales.lab.benchmarks.cut_observations import PUBLISHED as CUT_PUBLISHED
 from lostsales.lab.benchmarks.cut_observations import CutObservations
@@ -136,7 +136,7 @@ class Case:
     def _told(self, scenario: Scenario) -> Policy:
         """The planner with the true distribution instead of a learned one."""
         log, _ = simulate(scenario, episodes=5, seed=0)
-        model = fit_demand(log, (FAMILIES[self.law],))
+        model = fit_law(log, (FAMILIES[self.law],))
         mean = model.law.mean
         assert isinstance(mean, LinearMean)  # the family's
         level = float(np.log(scenario.demand_law.mean / model.law.scale[0]))

@@ -20,7 +20,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import Runs, find_runs, iterations_rule
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.errors import LostSalesError
 from lostsales.learn.baselines.plug_in import PlugIn
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
@@ -236,4 +236,4 @@ def _profit(treatment: Treatment, log: SalesLog, runs: Runs, seed: int) -> Float
     """Profit of each row by treatment, the same where demand is observed, (rows,)."""
     if treatment in ("observed", "dropped"):
         return log.cash
-    return log.profit(impute(log, tail=TAIL, replicates=0, runs=runs, seed=seed).expected_lost)
+    return log.profit(impute_by_curves(log, tail=TAIL, replicates=0, runs=runs, seed=seed).expected_lost)

@@ -12,7 +12,7 @@ from lostsales.data.product_table import ProductAttributes
 from lostsales.data.progress import Progress
 from lostsales.data.splits import folds_of, hold_out
 from lostsales.demand.censoring.runs import DepthRule, Runs, find_runs, iterations_rule
-from lostsales.demand.survival.imputation import impute
+from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.errors import warn
 from lostsales.learn.cfqi.allowed_actions import allowed_actions, supports_by_depth, warn_of_constants
 from lostsales.learn.cfqi.iteration import FittedQ, FqiSettings, iterate
@@ -196,7 +196,7 @@ def _without_unlogged_orders(data: TrainingData, least_rows: int) -> Runs:
 
 def surrogate_profit(log: SalesLog, runs: Runs, settings: CfqiSettings) -> Floats:
     """R* of every row, (rows,): lost sales of a stock-out by their conditional mean (Section 3.4)."""
-    filled = impute(
+    filled = impute_by_curves(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
     ).profit_filled
     assert filled is not None  # the log has stock, orders and costs

@@ -19,7 +19,7 @@ from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import DemandModel, bootstrap_laws
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.local_residuals import LocalResiduals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.latent_table import memory_reach
@@ -182,7 +182,7 @@ class Planner(Learner):
             return self._on_paths(log)
         with single_threaded():
             TrainingData.of(log, self.rules, least_rows=0)  # or the log is refused
-            model = fit_demand(log, self.families, self.seed)
+            model = fit_law(log, self.families, self.seed)
         if self.decides_by == "auto" and level_moves(log, model):
             return self._on_paths(log, level_moves=True)
         return self.plan(log, progress, model)
@@ -203,7 +203,7 @@ class Planner(Learner):
         """Plan at the mean level of a log; a `model` that was fitted to the log already is not fitted again."""
         with single_threaded():
             data = TrainingData.of(log, self.rules, least_rows=0)
-            model = fit_demand(log, self.families, self.seed) if model is None else model
+            model = fit_law(log, self.families, self.seed) if model is None else model
             for message in model.warnings:
                 warn(message)
             return planned(data.with_all_prices() if model.is_causal else data, model, self, progress)

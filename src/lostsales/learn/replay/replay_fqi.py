@@ -12,7 +12,7 @@ from lostsales.data.progress import Progress
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.local_estimation import BANDWIDTHS
 from lostsales.demand.law.local_residuals import LocalResiduals
-from lostsales.demand.law.selection import fit_demand
+from lostsales.demand.law.selection import fit_law
 from lostsales.errors import warn
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.planner import LEAST_DISCOUNT, Planner, planned
@@ -99,7 +99,7 @@ class ReplayFQI(Learner):
         with single_threaded():
             data = TrainingData.of(log, self.rules, least_rows=0)
             families = aligning_families(self.alignment)
-            model = fit_demand(log, families, self.seed)
+            model = fit_law(log, families, self.seed)
             model, local = realigned(log, model, families, self.bandwidths, self.seed)
             for message in model.warnings:
                 warn(message)
