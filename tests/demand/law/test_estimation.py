@@ -281,3 +281,16 @@ def test_an_interval_is_drawn_within_its_ends() -> None:
     assert (drawn[rows] >= evidence.low[rows, None]).all()
     assert (drawn[rows] <= evidence.high[rows, None]).all()
     assert np.ptp(drawn[rows], axis=1).max() > 1
+
+
+@pytest.mark.parametrize(("episodes", "seed"), [(200, 7), (50, 102)])
+def test_demand_far_above_what_can_be_sold_is_not_cut_off(episodes: int, seed: int) -> None:
+    """Sales of at most 5, demands of up to 40: neither twice what was seen nor an extrapolated step bounds the law."""
+    log, truth = simulate(Scenario.load("long-runs"), episodes=episodes, seed=seed)
+    evidence = gather_evidence(log)
+    law = fit_family(evidence, LINEAR, np.ones(episodes))
+    intercept, price, memory = slopes_of(law)
+    assert law.demand_max > truth.demand.max()
+    assert memory == pytest.approx(0.95, abs=0.03)
+    assert price == pytest.approx(-2, abs=0.3)
+    assert intercept == pytest.approx(12.4, abs=2)

@@ -29,6 +29,9 @@ TOLERANCE = 5e-3  # standard deviations of the residuals by which the mean may s
 USUAL_RATE = 0.8  # at which steps shrink, before two are observed
 HALF_STEP = 1.3  # factor by which the half-saturation point of the lag effect moves in an iteration
 LARGEST_RATE = 0.95  # that an extrapolated step uses
+# The largest demand that can be drawn is twice the largest that was seen. Where supply is short of most demands that
+# truncates them, and doubles as long as this share of the draws reaches it, up to so many times the largest seen.
+TRUNCATED, MOST_TIMES_SEEN = 0.01, 64.0
 # Standard deviation, before the data, by which a month or a wave of the year moves demand, as a share of it. A log of
 # less than a year does not identify them, and without a prior they would be extrapolated at will.
 SEASON = 0.3
@@ -105,7 +108,7 @@ def fit_family(
         # Hyperparameters are chosen on rows, not on draws, which are not independent.
         inputs = law.inputs(evidence.market[rows], evidence.price[rows], done.lag[rows].mean(axis=1))
         series = evidence.series[rows]
-        work = _working(law, inputs, series, _bounded_below(law, done.latent[rows]).mean(axis=1))
+        work = _working(law, inputs, series, bounded_below(law, done.latent[rows]).mean(axis=1))
         counted = _by_precision(law, work, series, weights[rows])
         response = work.response - law.effects.of(inputs, series)
         law = replace(law, mean=_with_prior(MEANS.get(family.mean), prior, inputs, response, counted))
@@ -125,14 +128,21 @@ def _iterate_to_convergence(frame: _Frame, law: DemandLaw) -> DemandLaw:
 
     If memory is long, steps are small and go the same way: each is the last one times a rate, and without
     extrapolation the lag would count too little. If steps are noise of the draws their rate is 0: it has converged.
+    An extrapolated step that makes the log less likely is taken back.
     """
     last: Floats | None = None  # the step before, on rows whose lag is observed
+    plain, likely = law, -np.inf  # the law without the last extrapolation, and the score of the one before it
     rows, here = frame.means_after_observed(law)
     scale, is_count = law.scale[frame.evidence.series[rows]], law.family.is_count
     most = ITERATIONS if isinstance(law.mean, LinearMean) else LATER_ITERATIONS
     for number in range(1, most + 1):
         before, there = law, here
-        law = _iterate(frame, law)
+        law, score = _iterate(frame, law)
+        if last is None and score < likely:
+            law, likely = plain, -np.inf
+            here = frame.means_after_observed(law)[1]
+            continue
+        likely = score
         here = frame.means_after_observed(law)[1]
         step = here - there
         rate = USUAL_RATE
@@ -148,7 +158,7 @@ def _iterate_to_convergence(frame: _Frame, law: DemandLaw) -> DemandLaw:
         # An extrapolated step needs iterations after it.
         extrapolates = last is not None and number % 3 == 0 and number < most - 2
         if extrapolates:
-            far = 1 / (1 - rate)
+            plain, far = law, 1 / (1 - rate)
             effects = before.effects.extrapolate(law.effects, far)
             law = replace(law, mean=before.mean.extrapolate(law.mean, far), effects=effects)
             here = frame.means_after_observed(law)[1]
@@ -162,9 +172,7 @@ def _root_mean_square(values: Floats) -> float:
 
 def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Floats) -> DemandLaw:
     """The law of constant mean from which iterations start."""
-    own = scale[evidence.series]
-    least = np.maximum(evidence.low, 0.0)
-    shown = np.where(np.isinf(evidence.high), least, (least + evidence.high) / 2) / own
+    shown = _shown(evidence, scale)
     # Of counts, whose median may be 0, at least one unit.
     near_zero = max(0.1 * float(np.median(shown)), 1 / float(np.median(scale)) if family.is_count else 1e-10)
     near_zero = max(near_zero, 0.5 * float(np.median(shown))) if family.saturates else near_zero
@@ -198,13 +206,16 @@ def _season_prior(evidence: Evidence, spread: float) -> Floats | None:
     return np.where(np.r_[evidence.is_season, False, False], spread, np.inf)
 
 
-def _iterate(frame: _Frame, law: DemandLaw) -> DemandLaw:
-    """One iteration: draw the latents, then fit mean, series effects and residual law."""
+def _iterate(frame: _Frame, law: DemandLaw) -> tuple[DemandLaw, float]:
+    """One iteration: draw the latents, then fit mean, series effects and residual law; and the score of the old law."""
     if len(law.lag_weights) > 1 and isinstance(law.mean, LinearMean):
         law = _with_weights(frame, law)
     if law.family.saturates and isinstance(law.mean, LinearMean):
         law = _with_half(frame, law)
-    inputs, latent = _drawn(frame, law, frame.completed(law))
+    done = frame.completed(law)
+    score = float(frame.weights @ done.score)
+    inputs, latent = _drawn(frame, law, done)
+    law = _with_room(frame, law, latent)
     series, counted = frame.series, frame.counted
     work = _working(law, inputs, series, latent)
     own = law.effects.of(inputs, series)
@@ -215,13 +226,13 @@ def _iterate(frame: _Frame, law: DemandLaw) -> DemandLaw:
     )
     if law.family.is_count:
         law = replace(law, mean=mean, effects=effects)
-        return replace(law, dispersion=_dispersion(frame, law)) if law.is_dispersed else law
+        return replace(law, dispersion=_dispersion(frame, law)) if law.is_dispersed else law, score
     centre = law.linked(shared + effects.of(inputs, series))
     left = (latent - centre) / effects.spread[series]
     noise = fit_noise(left, centre, counted) if law.family.log_link else law.noise
     left /= noise.factor(centre)
     residuals = (Residuals.of if law.family.noise == "smooth" else Residuals.of_normal)(left, counted)
-    return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise)
+    return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise), score
 
 
 def _with_weights(frame: _Frame, law: DemandLaw) -> DemandLaw:
@@ -257,6 +268,21 @@ def _with_half(frame: _Frame, law: DemandLaw) -> DemandLaw:
         found.append((float(counted @ (response - mean(inputs)) ** 2), moved.near_zero, mean))
     _, half, mean = min(found, key=lambda each: each[0])
     return replace(law, near_zero=half, mean=mean)
+
+
+def _with_room(frame: _Frame, law: DemandLaw, latent: Floats) -> DemandLaw:
+    """The law with room for demands above the largest it could draw, where many draws reach that."""
+    if np.mean(law.expected(latent, 1.0) >= law.demand_max) < TRUNCATED:
+        return law
+    most = MOST_TIMES_SEEN * float(_shown(frame.evidence, law.scale).max())
+    return replace(law, demand_max=min(2 * law.demand_max, max(most, law.demand_max)))
+
+
+def _shown(evidence: Evidence, scale: Floats) -> Floats:
+    """The demand of each row as far as it was seen, in units of scale, (rows,)."""
+    least = np.maximum(evidence.low, 0.0)
+    shown = np.where(np.isinf(evidence.high), least, (least + evidence.high) / 2)
+    return np.asarray(shown / scale[evidence.series])
 
 
 def _dispersion(frame: _Frame, law: DemandLaw) -> float:
@@ -315,10 +341,10 @@ def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats)
 
 def _drawn(frame: _Frame, law: DemandLaw, done: CompletedLatents) -> tuple[Floats, Floats]:
     """Inputs and latent of every draw."""
-    latent = _bounded_below(law, done.latent[frame.rows]).reshape(-1)
+    latent = bounded_below(law, done.latent[frame.rows]).reshape(-1)
     return frame.inputs(law, done.lag[frame.rows].reshape(-1)), latent
 
 
-def _bounded_below(law: DemandLaw, latent: Floats) -> Floats:
+def bounded_below(law: DemandLaw, latent: Floats) -> Floats:
     """Under multiplicative noise the latent of demand 0 is unbounded: it is kept near the smallest observed."""
     return np.maximum(latent, np.log(law.near_zero / 2)) if law.family.multiplicative else latent
