@@ -28,7 +28,7 @@ DATED = TABLE.assign(period=pd.Timestamp("2026-01-01") + pd.to_timedelta(TABLE.p
 
 def read(table: pd.DataFrame = TABLE, **keys: Any) -> SalesLog:
     costs = {"lost": 0, "order": 1, "holding": 0}
-    return lostsales.read_log(table, Problem(arrival="after", costs=costs, **keys))  # type: ignore[arg-type]
+    return lostsales.read_log(table, Problem(arrival="after", costs=costs, **keys))
 
 
 def test_without_the_keys_a_log_has_no_seasons() -> None:
@@ -69,7 +69,7 @@ def test_a_season_may_end_on_a_date() -> None:
 
 
 def test_the_keys_survive_a_file() -> None:
-    problem = Problem(product={"season_end": "2026-12-24", "salvage": 2})  # type: ignore[arg-type]
+    problem = Problem(product={"season_end": "2026-12-24", "salvage": 2})
     assert '[product]\nseason_end = "2026-12-24"\nsalvage = 2.0' in problem.to_toml()
     assert "[product]" not in Problem().to_toml()
 
@@ -111,4 +111,4 @@ def test_a_contradiction_names_row_and_column(table: pd.DataFrame, product: dict
 )
 def test_a_key_that_cannot_be_is_refused(product: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingError, match=told):
-        Problem(product=product)  # type: ignore[arg-type]
+        Problem(product=product)
