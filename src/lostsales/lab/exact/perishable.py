@@ -12,7 +12,7 @@ from lostsales.errors import LostSalesError, SettingError
 from lostsales.lab.exact.finite_model import COUNT_TAIL, refuse_fractions
 from lostsales.lab.exact.perishable_loops import AgedTables, improve_aged
 from lostsales.lab.exact.pmf import demand_pmf
-from lostsales.lab.exact.value_iteration import Actions, Criterion, Program, Values, solve_program
+from lostsales.lab.exact.value_iteration import DAMPING, Actions, Criterion, Program, Values, solve_program
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.view import View
 from lostsales.simulation.demand_laws import IndependentDemand
@@ -110,16 +110,17 @@ def solve_perishable(
 ) -> tuple[Ints, float]:
     """Optimal actions, (periods, 1, 1, 1, 1, states), and the value of the opening."""
     tables, states = model.tables, model.shape[-1]
+    step = DAMPING if criterion.is_average else 1.0  # the freshest first, orders may alternate for ever
 
     def improved(value: Values) -> tuple[Values, Actions]:
         better, action = np.empty(states), np.zeros(states, dtype=np.uint16)
         improve_aged(tables, value[0], criterion.discount, better, action)
-        return (better,), (action,)
+        return (value[0] + step * (better - value[0]),), (action,)
 
     # Sweeps without evaluation between them: a life forgets the stock soon, so that some twenty are enough.
     found = solve_program(Program((np.zeros(states),), improved, precision=AGED_PRECISION), criterion, progress)
     actions = np.array([each[0] for each in found.actions])[:, None, None, None, None]
-    return actions, found.average if criterion.is_average else float(found.value[0][model.opening])
+    return actions, found.average / step if criterion.is_average else float(found.value[0][model.opening])
 
 
 def _refuse_unknown(scenario: Scenario) -> None:
