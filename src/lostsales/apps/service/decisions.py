@@ -1,4 +1,4 @@
-"""Store of people's decisions on recommendations, with reasons, in SQLite or PostgreSQL.
+"""Store of people's decisions on recommendations, with reasons, and of uploaded data, in SQLite or PostgreSQL.
 
 One thread writes. It puts all waiting requests into one transaction, and answers them once that is on disk.
 """
@@ -32,6 +32,11 @@ CREATE INDEX IF NOT EXISTS lostsales_decisions_period ON lostsales_decisions (pe
 CREATE TABLE IF NOT EXISTS lostsales_activations (
     seq {serial}, time TEXT NOT NULL, who TEXT NOT NULL, version TEXT NOT NULL, previous TEXT NOT NULL,
     reason TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS lostsales_uploads (
+    seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL,
+    rows INTEGER NOT NULL, products INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL,
+    filled INTEGER NOT NULL, rejected TEXT NOT NULL, content {bytes} NOT NULL, withdrawn TEXT NOT NULL
 );
 """
 
@@ -67,6 +72,25 @@ class Activation:
     seq: int = 0
 
 
+@dataclass(frozen=True)
+class Upload:
+    """Table of data that came in."""
+
+    id: str  # of the request: the same id is stored once
+    time: str  # UTC
+    who: str  # name of the key
+    kind: str  # what its rows are
+    rows: int
+    products: int
+    first: str  # period
+    last: str
+    filled: int  # prices and orders that it lacked, taken from decisions
+    rejected: str  # JSON: products that are left out because of it, and why
+    content: bytes  # Parquet
+    withdrawn: str = ""  # when and by whom
+    seq: int = 0
+
+
 class Connection(Protocol):
     """Database connection of sqlite3 or psycopg, in the parts used."""
 
@@ -99,6 +123,13 @@ class _Database:
     mark: str  # of a parameter
     serial: str
     real: str
+    bytes: str
+
+    @property
+    def schema(self) -> list[str]:
+        """Statements that create the tables."""
+        text = SCHEMA.format(serial=self.serial, real=self.real, bytes=self.bytes)
+        return [each for each in text.split(";") if each.strip()]
 
 
 Work = Callable[[Connection], Any]
@@ -118,9 +149,8 @@ class DecisionStore:
         try:
             self._writer = self._database.connect()
             self._reader = self._database.connect()
-            for statement in SCHEMA.format(serial=self._database.serial, real=self._database.real).split(";"):
-                if statement.strip():
-                    self._writer.execute(statement)
+            for statement in self._database.schema:
+                self._writer.execute(statement)
             self._writer.commit()
         except Exception as error:  # noqa: BLE001, whatever a database driver raises
             if self._lock is not None:
@@ -157,6 +187,22 @@ class DecisionStore:
         """Store that a version was activated."""
         sql = self._insert(Activation, "lostsales_activations")
         return self._submit(lambda connection: connection.execute(sql, _values(activation)) and None)
+
+    def add_upload(self, upload: Upload) -> "Future[None]":
+        """Store data that came in."""
+        sql = self._insert(Upload, "lostsales_uploads")
+        return self._submit(lambda connection: connection.execute(sql, _values(upload)) and None)
+
+    def withdraw(self, upload: str, by: str) -> "Future[None]":
+        """Mark data that came in as withdrawn."""
+        mark = self._database.mark
+        sql = f"UPDATE lostsales_uploads SET withdrawn = {mark} WHERE id = {mark} AND withdrawn = ''"
+        return self._submit(lambda connection: connection.execute(sql, (by, upload)) and None)
+
+    def uploads(self) -> list[Upload]:
+        """All data that came in, the oldest first."""
+        rows = self._read("SELECT * FROM lostsales_uploads ORDER BY seq", ())
+        return [Upload(*(*row[1:], row[0])) for row in rows]
 
     def decisions(
         self, *, series: str = "", period: str = "", status: str = "", before: int = 0, limit: int = 100
@@ -264,7 +310,7 @@ def _again(connection: Connection, database: _Database) -> Connection:
     return database.connect()
 
 
-def _values(record: StoredDecision | Activation) -> tuple[Any, ...]:
+def _values(record: StoredDecision | Activation | Upload) -> tuple[Any, ...]:
     return tuple(getattr(record, each.name) for each in fields(record) if each.name != "seq")
 
 
@@ -279,7 +325,7 @@ def _sqlite(path: Path) -> _Database:
         connection.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
         return connection
 
-    return _Database(connect, "?", "INTEGER PRIMARY KEY AUTOINCREMENT", "REAL")
+    return _Database(connect, "?", "INTEGER PRIMARY KEY AUTOINCREMENT", "REAL", "BLOB")
 
 
 def _postgres(url: str) -> _Database:
@@ -292,7 +338,7 @@ def _postgres(url: str) -> _Database:
         connection: Connection = psycopg.connect(url, connect_timeout=10)
         return connection
 
-    return _Database(connect, "%s", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "DOUBLE PRECISION")
+    return _Database(connect, "%s", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "DOUBLE PRECISION", "BYTEA")
 
 
 def _locked(path: Path) -> IO[bytes]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from lostsales.apps.service.fleet_policy import FleetPolicy
 from lostsales.apps.service.morning import LIKELY, LOSES, NOT_KNOWN, STOCKOUT_LIKELY, MorningList
+from lostsales.apps.service.uploads import Incoming
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.databases.query import sales_source
 from lostsales.data.labels import spelled
@@ -21,6 +22,7 @@ from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.frames import ColumnTable
 from lostsales.data.reading.gate import read_good_series
 from lostsales.data.reading.table import SomeRows, Table, open_table, problem_beside
+from lostsales.data.reading.updates import TableUpdate, with_updates
 from lostsales.errors import LogError, LostSalesError
 from lostsales.evaluation.policy_on_log import check_policy, log_as_asked
 from lostsales.evaluation.report.open_period import open_rows
@@ -80,22 +82,78 @@ class ShopData:
     today: Table | None  # None if neither a file nor the log has it
     is_derived: bool  # today's rows follow from the log
     stamp: tuple[tuple[int, int, int], ...] = ()
-    moment: str = ""  # time of the newest file
+    moment: str = ""  # time of the newest data
     left_out: dict[str, str] = field(default_factory=dict)  # products with bad rows in the log, and why
+    problem: Problem = field(default_factory=Problem)  # of the log
+    columns: tuple[str, ...] = ()  # of the log
+    uncounted: Table | None = None  # today's rows without the stock that was counted
 
     @classmethod
-    def read(cls, files: ShopFiles) -> "ShopData":
-        """Read and check the files; a product with a bad row in the log is left out."""
-        stamp, moment = files.stamp, files.moment
-        log, left_out = None, dict[str, str]()
+    def read(cls, files: ShopFiles, incoming: Sequence[Incoming] = (), problem: Problem | None = None) -> "ShopData":
+        """Read and check the files and what came in; a product with a bad row in the log is left out.
+
+        Of several rows for a product and period the newest counts; `problem` is that of a shop without a file.
+        """
+        stamp, moment = files.stamp, max([files.moment, *(_minute(each.upload.time) for each in incoming)])
+        log, left_out, columns = None, dict[str, str](), tuple[str, ...]()
+        chosen = Problem.of(files.problem or problem, None)
+        updates = [(each.upload.time, each.update(chosen)) for each in incoming if each.upload.kind == "log"]
         if files.log is not None:
             source = sales_source(files.log, None)
-            problem = Problem.of(files.problem, problem_beside(source))
-            log, left_out = read_good_series(open_table(source, problem.reads), problem)
-        if files.today is not None:
-            return cls(log, open_table(files.today), False, stamp, moment, left_out)
-        today = None if log is None else ColumnTable(open_rows(log), "the period after the log")
-        return cls(log, today, True, stamp, moment, left_out)
+            chosen = Problem.of(files.problem, problem_beside(source))
+            updates.append((_written(files.log), TableUpdate(open_table(source, chosen.reads))))
+            columns = updates[-1][1].table.columns
+        elif updates:
+            columns = updates[0][1].table.columns
+        if updates:
+            changes = [each for each in incoming if each.upload.kind in ("stock", "deliveries")]
+            updates += [(each.upload.time, each.update(chosen)) for each in changes]
+            ordered = [each for _, each in sorted(updates, key=lambda each: each[0])]
+            table = ordered[0].table if len(ordered) == 1 else with_updates(ordered, columns, chosen)
+            log, left_out = read_good_series(table, chosen)
+        today = _open_table(files, incoming, log, chosen)
+        is_derived = today is None and log is not None
+        if log is not None and is_derived:
+            today = ColumnTable(open_rows(log), "the period after the log")
+        found = cls(log, today, is_derived, stamp, moment, left_out, chosen, columns, today)
+        return found.counted(incoming)
+
+    def counted(self, incoming: Sequence[Incoming]) -> "ShopData":
+        """Data with today's stock as it was counted; the log stays."""
+        counts = [each for each in incoming if each.upload.kind == "stock"]
+        if self.uncounted is None or not counts:
+            return self
+        updates = [TableUpdate(self.uncounted), *(each.update(self.problem) for each in counts)]
+        today = with_updates(updates, self.uncounted.columns, self.problem)
+        moment = max(self.moment, *(_minute(each.upload.time) for each in counts))
+        return replace(self, today=today, moment=moment)
+
+
+def _written(path: Path) -> str:
+    """Time at which a file was written, as those of uploads."""
+    moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _minute(time: str) -> str:
+    return f"{time[:16].replace('T', ' ')} UTC"
+
+
+def _open_table(files: ShopFiles, incoming: Sequence[Incoming], log: SalesLog | None, problem: Problem) -> Table | None:
+    """Newest table of today's rows, None where there is none or uploaded rows of the log have closed its periods."""
+    tables = [(each.upload.time, each.table) for each in incoming if each.upload.kind == "today"]
+    if files.today is not None:
+        tables.append((_written(files.today), open_table(files.today)))
+    if not tables:
+        return None
+    newest = max(tables, key=lambda each: each[0])[1]
+    if log is None or all(each.upload.kind != "log" for each in incoming):
+        return newest
+    period = ColumnReader(newest, Findings(newest.name), problem.format).period(problem.columns.period)
+    is_closed = period.dtype.kind == ("f" if log.period.dtype.kind == "i" else "M") and np.all(
+        period[period == period] <= log.period.max()
+    )
+    return None if is_closed else newest
 
 
 class ProductToday(NamedTuple):
@@ -120,10 +178,11 @@ class Desk:
     left_out: dict[str, str]  # products of today without a decision, and why
 
     @classmethod
-    def of(cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData) -> "Desk":
-        """Decide for all of today's rows, except products with bad rows."""
-        recent = None
-        if data.log is not None:
+    def of(
+        cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData, recent: RecentRows | None = None
+    ) -> "Desk":
+        """Decide for all of today's rows, except products with bad rows; `recent` rows of the same log may be known."""
+        if data.log is not None and recent is None:
             check_policy(policy, data.log, None)
             recent = RecentRows.of(log_as_asked(policy, data.log))
         if data.today is None or not data.today.rows:
@@ -140,6 +199,13 @@ class Desk:
     def is_fleet(self) -> bool:
         """True for a fleet, whose verdict is that of `fleet compare`."""
         return isinstance(self.policy, FleetPolicy)
+
+    @property
+    def periods(self) -> dict[str, Any]:
+        """Today's period of each product."""
+        if self.day is None or self.day.view.dates is None:
+            return {}
+        return dict(zip(self.morning.name.tolist(), list(self.day.view.dates), strict=True))
 
     @property
     def verdict(self) -> PolicyVerdict | None:
