@@ -303,6 +303,23 @@ class DecisionStore:
                 future.set_result(result)
 
 
+def last_activated(target: str | Path) -> str | None:
+    """Version that was activated last, read beside a running service; None if there is none yet."""
+    text = str(target)
+    if not text.startswith(POSTGRES) and not Path(text).is_file():
+        return None
+    try:
+        with contextlib.closing(_postgres(text).connect() if text.startswith(POSTGRES) else _read_only(text)) as store:
+            found = _reading(store)("SELECT version FROM lostsales_activations ORDER BY seq DESC LIMIT 1", ())
+    except Exception as error:  # noqa: BLE001, whatever a database driver raises
+        raise LostSalesError(f"decisions cannot be read in {_shown(text)}: {_reason(error)}") from None
+    return str(found[0][0]) if found else None
+
+
+def _read_only(path: str) -> Connection:
+    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+
+
 def _reading(connection: Connection) -> Read:
     """Queries within the transaction of a connection."""
     return lambda sql, parameters: list(connection.execute(sql, parameters).fetchall())

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple, TypeVar
 from lostsales.apps.service import models
 from lostsales.apps.service.batching import Batcher
 from lostsales.apps.service.deciding import CHANGED, accepted, check_usual, digest, now, records, repeats
-from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision, TakenError
+from lostsales.apps.service.decisions import (
+    Activation,
+    DecisionStore,
+    StoredDecision,
+    TakenError,
+    last_activated,
+)
 from lostsales.apps.service.desk import Desk, ShopData, ShopFiles
 from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
@@ -22,6 +28,7 @@ from lostsales.apps.service.settings import ServiceSettings
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion, StoreVersions, is_store
 from lostsales.errors import LogError, LostSalesError
 
+STARTED = "start"  # in place of a name
 EVALUATION = ".evaluation.json"  # next to a policy, output of `lostsales evaluate --json`
 MOST_EVALUATION = 20_000_000  # bytes of such a file
 Result = TypeVar("Result")
@@ -58,25 +65,18 @@ class Service:
     @classmethod
     def start(cls, path: Path, files: ShopFiles, settings: ServiceSettings) -> "Service":
         """Load the active version and decide for today's rows."""
-        folder = StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
-        store = DecisionStore(settings.decisions or folder.folder / "decisions.db")
+        folder = folder_of(path)
+        store = DecisionStore(decisions_of(folder, settings))
         try:
             activations = store.activations()
-            version = folder.initial(activations[0].version if activations else None)
-            if isinstance(folder, StoreVersions) and files.log is None:
-                rows, problem = folder.rows(version)
-                files = replace(files, log=rows, problem=files.problem or problem)
-            desk = Desk.of(version, folder.load(version), ShopData.read(files))
-            service = cls(
-                settings,
-                folder,
-                files,
-                store,
-                Metrics(),
-                desk,
-                line=_line(activations, version.version),
-                executor=ThreadPoolExecutor(settings.workers, "decide"),
-            )
+            desk, files = opened(folder, files, activations[0].version if activations else None)
+            version = desk.version.version
+            if not activations or activations[0].version != version:
+                before = activations[0].version if activations else ""
+                store.add_activation(Activation(now(), STARTED, version, before, "the service began with it")).result()
+            line = _line(activations, version)
+            executor = ThreadPoolExecutor(settings.workers, "decide")
+            service = cls(settings, folder, files, store, Metrics(), desk, line=line, executor=executor)
         except BaseException:
             store.close()
             raise
@@ -222,6 +222,31 @@ class Service:
         except (OSError, ValueError, RecursionError):
             return None
         return _without_contributions(found) if isinstance(found, dict) else None
+
+
+def checked(path: Path, files: ShopFiles, settings: ServiceSettings) -> Desk:
+    """Desk that a service would start with; nothing is written, and another service may run meanwhile."""
+    folder = folder_of(path)
+    return opened(folder, files, last_activated(decisions_of(folder, settings)))[0]
+
+
+def folder_of(path: Path) -> PolicyFolder | StoreVersions:
+    """Versions of a store of a fleet, or of a policy file and its folder."""
+    return StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
+
+
+def decisions_of(folder: PolicyFolder | StoreVersions, settings: ServiceSettings) -> str | Path:
+    """Where decisions are stored: by default next to the policy."""
+    return settings.decisions or folder.folder / "decisions.db"
+
+
+def opened(folder: PolicyFolder | StoreVersions, files: ShopFiles, recorded: str | None) -> tuple[Desk, ShopFiles]:
+    """Desk of the version to begin with, and the files of its shop."""
+    version = folder.initial(recorded)
+    if isinstance(folder, StoreVersions) and files.log is None:
+        rows, problem = folder.rows(version)
+        files = replace(files, log=rows, problem=files.problem or problem)
+    return Desk.of(version, folder.load(version), ShopData.read(files)), files
 
 
 def _line(activations: list[Activation], active: str) -> list[str]:
