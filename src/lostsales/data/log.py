@@ -16,7 +16,7 @@ from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 ROW_COLUMNS = (
     *("period", "features", "price", "sales", "stock", "order", "stockout", "received", "adjustment"),
-    *("out_of_stock", "open_time", "pipeline", "source_row"),
+    *("out_of_stock", "open_time", "pipeline", "source_row", "season_end", "salvage"),
 )
 COSTS = ("lost", "order", "holding")
 MOST_DIFFERENT = 0.5  # of the deliveries: more than short deliveries explain
@@ -162,6 +162,8 @@ class SalesLog:
     pipeline: Floats | None = None
     levels: dict[str, tuple[str, ...]] | None = None  # of attributes that are text, in the whole that this is a part of
     source_row: Ints | None = None  # (rows,) place in the table, where that is in another order
+    season_end: Array | None = None  # (rows,) last period in which the product is sold, of the type of `period`
+    salvage: Floats | None = None  # (rows,) what a unit brings that is left then; None where seasons have no end
     keeps_price: bool = False  # set by `fit` where prices had hidden causes: the usual one is the only candidate
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from lostsales.data.economics import UNBOUNDED, Arrival, Balance, CapacityRule, StockFlow
+from lostsales.data.product_keys import ProductKeys
 from lostsales.data.settings import NonNegative, Number, Settings, no_truth_value
 from lostsales.data.supply import LeadTimes, Supply, arrival_of, periods_to_order
 from lostsales.types import Ints
@@ -108,6 +109,7 @@ class Shop(Settings):
     )
 
     supply: Supply = Field(Supply(), description="How orders become stock: lead times, order days, lots.")
+    product: ProductKeys = Field(ProductKeys(), description="The life of a product: the end of its season.")
 
     @model_validator(mode="before")
     @classmethod

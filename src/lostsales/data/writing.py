@@ -232,6 +232,10 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
             columns[names.in_stock] = log.out_of_stock == 0
     if log.open_time is not None:
         columns[str(log.problem.open_time)] = log.open_time
+    for role in ("season_end", "salvage"):
+        named = getattr(log.problem.product, role)
+        if (values := getattr(log, role)) is not None and named in log.problem.product.columns:
+            columns.setdefault(named, values)
     for role in ("lost", "order", "holding"):
         if log.costs is not None and isinstance(cost := getattr(log.costs, role), np.ndarray):
             columns[getattr(log.problem.costs, role) or getattr(names, f"{role}_cost")] = cost

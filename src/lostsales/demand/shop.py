@@ -72,7 +72,7 @@ class ShopDemand:
     >>> import lostsales
     >>> model = lostsales.fit_demand(lostsales.load_example("corner-shop"))
     >>> round(float(model.elasticities("group").elasticity.mean()), 1), next(iter(model.drivers()))
-    (-2.4, 'season')
+    (-2.7, 'noise')
 
     """
 

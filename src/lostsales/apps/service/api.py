@@ -11,8 +11,9 @@ from lostsales.apps.service import models
 from lostsales.apps.service.access import Principal, needs
 from lostsales.apps.service.answers import explain_answer, forecast_answer, json_rows, situation_of, what_if_answer
 from lostsales.apps.service.batching import SMALL
+from lostsales.apps.service.deciding import decision_json
 from lostsales.apps.service.problems import Refused, documented
-from lostsales.apps.service.service import Service, decision_json, stored
+from lostsales.apps.service.service import Service
 from lostsales.apps.service.versions import PATTERN
 from lostsales.data.json_files import finite
 from lostsales.data.reading.frames import ColumnTable
@@ -142,8 +143,7 @@ async def activate(
 @router.post("/decisions", status_code=201, responses=documented(409))
 async def decide(asked: models.DecisionsRequest, service: Here, who: Decider) -> models.StoredAnswer:
     """Store decisions; they are on disk before the answer is sent."""
-    desk = service.desk
-    done = await service.decide([stored(desk, each, who.key.name) for each in asked.decisions])
+    done = await service.decide(asked.decisions, who.key.name)
     return models.StoredAnswer(decisions=[models.DecisionJson(**decision_json(each)) for each in done])
 
 
@@ -153,7 +153,7 @@ async def decisions(
     _: Reader,
     series: Annotated[str, Query(max_length=models.MOST_NAME, pattern=r"^[^\x00]*$")] = "",
     period: Annotated[str, Query(max_length=50, pattern=r"^[^\x00]*$")] = "",
-    status: Annotated[str, Query(pattern="^(|accepted|changed|declined)$")] = "",
+    status: Annotated[str, Query(pattern="^(|accepted|changed|declined|withdrawn)$")] = "",
     before: Annotated[int, Query(ge=0, le=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> models.DecisionsAnswer:

@@ -10,17 +10,18 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
 from lostsales.data.output_files import check_output, try_lock
 from lostsales.errors import LostSalesError, SettingError
 
-Status = Literal["accepted", "changed", "declined"]
+Status = Literal["accepted", "changed", "declined", "withdrawn"]
 POSTGRES = ("postgresql://", "postgres://")
 BUSY_SECONDS = 20  # to wait for a busy database, and for the writer to end
 MOST_TOGETHER = 500  # requests in one transaction
+MOST_MARKS = 500  # ids in one statement
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS lostsales_decisions (
     seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, version TEXT NOT NULL,
@@ -34,6 +35,10 @@ CREATE TABLE IF NOT EXISTS lostsales_activations (
     reason TEXT NOT NULL
 );
 """
+
+
+class TakenError(LostSalesError):
+    """Another decision is stored already; nothing was written."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,7 @@ class _Database:
 
 
 Work = Callable[[Connection], Any]
+Read = Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]
 
 
 class DecisionStore:
@@ -140,22 +146,42 @@ class DecisionStore:
             self._lock.close()
 
     def add(self, decisions: Sequence[StoredDecision]) -> "Future[list[StoredDecision]]":
-        """Store decisions; the future is done once they are on disk. A known id returns the stored decision."""
-        return self._submit(lambda connection: [self._add(connection, each) for each in decisions])
+        """Store decisions; the future is done once they are on disk.
+
+        A known id returns the stored decision; if that says something else, nothing is stored.
+        """
+
+        def work(connection: Connection) -> list[StoredDecision] | TakenError:
+            known = self._known(_reading(connection), [each.id for each in decisions])
+            if any(_content(known[each.id]) != _content(each) for each in decisions if each.id in known):
+                return TakenError("the id belongs to another decision")
+            connection.cursor().executemany(self._insert(StoredDecision), [_values(each) for each in decisions])
+            found = self._known(_reading(connection), [each.id for each in decisions])
+            return [found[each.id] for each in decisions]
+
+        return self._submit(work)
 
     def add_many(self, decisions: Sequence[StoredDecision]) -> "Future[int]":
-        """Store decisions with new ids in one transaction, as fast as possible."""
-        rows = [_values(each) for each in decisions]
+        """Store decisions with new ids in one transaction, as fast as possible: the last number given.
 
-        def work(connection: Connection) -> int:
-            connection.cursor().executemany(self._insert(StoredDecision, "lostsales_decisions"), rows)
-            return len(rows)
+        Nothing is stored if one of the products has a decision by now.
+        """
+        rows = [_values(each) for each in decisions]
+        wanted = {(each.series, each.period) for each in decisions}
+
+        def work(connection: Connection) -> int | TakenError:
+            for period in {each.period for each in decisions}:
+                taken = _reading(connection)(self._latest, (period, period))
+                if any((row[5], row[6]) in wanted for row in taken if row[7] != "withdrawn"):
+                    return TakenError("someone has decided meanwhile")
+            connection.cursor().executemany(self._insert(StoredDecision), rows)
+            return int(connection.execute("SELECT max(seq) FROM lostsales_decisions").fetchone()[0] or 0)
 
         return self._submit(work)
 
     def add_activation(self, activation: Activation) -> "Future[None]":
         """Store that a version was activated."""
-        sql = self._insert(Activation, "lostsales_activations")
+        sql = self._insert(Activation)
         return self._submit(lambda connection: connection.execute(sql, _values(activation)) and None)
 
     def decisions(
@@ -169,9 +195,29 @@ class DecisionStore:
         return [_decision(row) for row in self._read(sql, tuple(given.values()))]
 
     def latest(self, period: str) -> dict[str, StoredDecision]:
-        """Last decision on every product in a period, by series."""
-        sql = f"SELECT * FROM lostsales_decisions WHERE period = {self._database.mark} ORDER BY seq"
-        return {row[5]: _decision(row) for row in self._read(sql, (period,))}
+        """Last decision on every product in a period, by series, unless it was withdrawn."""
+        found = (_decision(row) for row in self._read(self._latest, (period, period)))
+        return {each.series: each for each in found if each.status != "withdrawn"}
+
+    def known(self, ids: Sequence[str]) -> dict[str, StoredDecision]:
+        """Stored decisions with some ids."""
+        return self._known(self._read, ids)
+
+    @property
+    def _latest(self) -> str:
+        """Statement for the last decision on every product in a period, which it takes twice."""
+        mark = self._database.mark
+        last = f"SELECT max(seq) FROM lostsales_decisions WHERE period = {mark} GROUP BY series"
+        return f"SELECT * FROM lostsales_decisions WHERE period = {mark} AND seq IN ({last})"
+
+    def _known(self, read: Read, ids: Sequence[str]) -> dict[str, StoredDecision]:
+        found: dict[str, StoredDecision] = {}
+        for start in range(0, len(ids), MOST_MARKS):
+            some = tuple(ids[start : start + MOST_MARKS])
+            marks = ", ".join([self._database.mark] * len(some))
+            rows = read(f"SELECT * FROM lostsales_decisions WHERE id IN ({marks})", some)
+            found |= {row[1]: _decision(row) for row in rows}
+        return found
 
     def activations(self, limit: int = 100) -> list[Activation]:
         """Activations, the newest first."""
@@ -191,17 +237,13 @@ class DecisionStore:
         except Exception:  # noqa: BLE001, whatever a database driver raises
             return False
 
-    def _add(self, connection: Connection, decision: StoredDecision) -> StoredDecision:
-        connection.execute(self._insert(StoredDecision, "lostsales_decisions"), _values(decision))
-        sql = f"SELECT * FROM lostsales_decisions WHERE id = {self._database.mark}"
-        return _decision(connection.execute(sql, (decision.id,)).fetchone())
-
-    def _insert(self, kind: type, table: str) -> str:
+    def _insert(self, kind: type[StoredDecision] | type[Activation]) -> str:
         names = [each.name for each in fields(kind) if each.name != "seq"]
         columns = ", ".join(f'"{name}"' for name in names)
         marks = ", ".join([self._database.mark] * len(names))
-        ignored = " ON CONFLICT (id) DO NOTHING" if kind is StoredDecision else ""
-        return f"INSERT INTO {table} ({columns}) VALUES ({marks}){ignored}"
+        if kind is Activation:
+            return f"INSERT INTO lostsales_activations ({columns}) VALUES ({marks})"
+        return f"INSERT INTO lostsales_decisions ({columns}) VALUES ({marks}) ON CONFLICT (id) DO NOTHING"
 
     def _read(self, sql: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._reading:
@@ -255,7 +297,15 @@ class DecisionStore:
                     self._writer = _again(self._writer, self._database)
             return
         for (_, future), result in zip(jobs, results, strict=True):
-            future.set_result(result)
+            if isinstance(result, TakenError):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+
+def _reading(connection: Connection) -> Read:
+    """Queries within the transaction of a connection."""
+    return lambda sql, parameters: list(connection.execute(sql, parameters).fetchall())
 
 
 def _again(connection: Connection, database: _Database) -> Connection:
@@ -266,6 +316,11 @@ def _again(connection: Connection, database: _Database) -> Connection:
 
 def _values(record: StoredDecision | Activation) -> tuple[Any, ...]:
     return tuple(getattr(record, each.name) for each in fields(record) if each.name != "seq")
+
+
+def _content(decision: StoredDecision) -> StoredDecision:
+    """Decision without its time and number."""
+    return replace(decision, time="", seq=0)
 
 
 def _decision(row: tuple[Any, ...]) -> StoredDecision:

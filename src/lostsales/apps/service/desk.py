@@ -1,9 +1,11 @@
 """Desk: one version of a policy with the history and today's rows of its shop, and the queries on them."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from lostsales.data.databases.query import sales_source
 from lostsales.data.labels import spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductTable
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.frames import ColumnTable
@@ -38,6 +41,7 @@ from lostsales.types import Array, Bools, Floats
 LOGS = ("log.parquet", "log.csv")
 TODAYS = ("today.parquet", "today.csv")
 CHUNK = 20_000  # rows decided at once
+MOST_ANSWERED = 200_000  # answers to systems that are kept: bounds memory
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,31 @@ class ShopData:
         return cls(log, today, True, stamp, moment, left_out)
 
 
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Last recommendations that systems were answered: what a decision on a product outside the list may be on."""
+
+    most: int = MOST_ANSWERED
+    _rows: dict[tuple[str, str, float, float], None] = field(default_factory=dict)  # oldest first
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, names: Array | None, periods: Array, price: Floats, order: Floats) -> None:
+        """Keep recommendations for some rows."""
+        if names is None:
+            return
+        kinds, of_row = np.unique(periods, return_inverse=True)
+        texts = np.array([spelled(each) for each in kinds], dtype=object)[of_row]
+        columns = names.astype(str).tolist(), texts.tolist(), price.tolist(), order.tolist()
+        with self._lock:
+            self._rows.update(dict.fromkeys(zip(*columns, strict=True)))
+            for oldest in list(islice(self._rows, max(0, len(self._rows) - self.most))):
+                del self._rows[oldest]
+
+    def has(self, name: str, period: str, price: float, order: float) -> bool:
+        """True if this was recommended."""
+        return (name, period, price, order) in self._rows
+
+
 class ProductToday(NamedTuple):
     """Product today, as the policy sees it."""
 
@@ -118,6 +147,7 @@ class Desk:
     day: OpenDay | None
     morning: MorningList
     left_out: dict[str, str]  # products of today without a decision, and why
+    answered: Answered = field(default_factory=Answered)
 
     @classmethod
     def of(cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData) -> "Desk":
@@ -135,6 +165,20 @@ class Desk:
     def policy_of(self, name: str) -> SavedPolicy:
         """Policy that decides for a product: in a fleet, that of its shard."""
         return self.policy.policy_of(name) if isinstance(self.policy, FleetPolicy) else self.policy
+
+    @cached_property
+    def products(self) -> ProductTable | None:
+        """Facts of the products of the log, None without one."""
+        if self.recent is None or self.recent.log.stock is None:
+            return None
+        return ProductTable.of(self.recent.log.decisions("check a decision"), self.policy.problem.rules)
+
+    def unit_cost(self, view: View) -> Floats:
+        """Mean cost of a unit of each product in the log, (rows,); NaN where it is not known."""
+        if self.products is None or view.names is None:
+            return np.full(len(view.stock), np.nan)
+        at = self.products.attributes.places(view.names, len(view.stock))
+        return np.where(at >= 0, self.products.order_cost[at], np.nan)
 
     @property
     def is_fleet(self) -> bool:
@@ -156,7 +200,11 @@ class Desk:
     ) -> Recommendation:
         """Decide for rows; their history is `recent`, by default that of the desk."""
         day = open_day(self.policy, self.recent if recent is None else recent, today, repeats=repeats)
-        return recommended(self.policy, day, reasons=reasons)
+        found = recommended(self.policy, day, reasons=reasons)
+        names = self.policy.problem.columns
+        columns = (found.columns[names.price], found.columns[names.order])
+        self.answered.add(day.view.names, day.keys[names.period], *columns)
+        return found
 
     def situation(self, name: str) -> ProductToday:
         """Situation of a product of today's list."""
@@ -249,7 +297,15 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> M
     on_order = np.zeros(rows) if today is None else _on_order(today)
     if day is not None and day.view.pipeline is not None:
         on_order = day.view.on_order
-    return MorningList(period=period, on_order=on_order, status=np.zeros(rows, dtype=np.int64), **columns)
+    return MorningList(
+        period=period,
+        on_order=on_order,
+        status=np.zeros(rows, dtype=np.int64),
+        number=np.zeros(rows, dtype=np.int64),
+        decided_price=np.full(rows, np.nan),
+        decided_order=np.full(rows, np.nan),
+        **columns,
+    )
 
 
 def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str, Array]:

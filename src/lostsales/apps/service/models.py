@@ -234,19 +234,32 @@ class NewDecision(_Asked):
     period: Annotated[Text, Field(min_length=1, max_length=50)] | int | None = Field(
         None, description="By default the period of today's list.", examples=[50]
     )
-    status: Literal["accepted", "changed", "declined"] = Field(examples=["changed"])
+    status: Literal["accepted", "changed", "declined", "withdrawn"] = Field(
+        description="`withdrawn` undoes the last decision on a product of today's list.", examples=["changed"]
+    )
     price: Amount | None = Field(None, description="Price of a changed decision.", examples=[5.5])
     order: Amount | None = Field(None, description="Order of a changed decision.", examples=[8])
     reason: Annotated[Text, Field(max_length=MOST_REASON)] = Field("", examples=["a delivery is late"])
     recommended: Recommended | None = Field(
         None,
         description="Recommendation that was seen: needed to accept, and for products that are not in today's list. "
-        "If the active version recommends something else, the status is 409 and nothing is stored.",
+        "If the active version recommends something else, or has not answered this for such a product, the status is "
+        "409 and nothing is stored.",
         examples=[{"price": 5.0, "order": 11.0, "version": "policy-0f3b6c1d2e4a"}],
     )
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")] | None = Field(
-        None, description="Id of your choice; the same id is stored once.", examples=["5f0c2a1be7d94c0c"]
+        None,
+        description="Id of your choice; the same id is stored once, and 409 if it belongs to another decision.",
+        examples=["5f0c2a1be7d94c0c"],
     )
+    confirmed: bool = Field(
+        False, description="Store a price or an order even if it is against the rules or far from all that was tried."
+    )
+
+    @property
+    def period_text(self) -> str | None:
+        """Period as the list spells it."""
+        return None if self.period is None else str(self.period)
 
     @model_validator(mode="after")
     def _whole(self) -> "NewDecision":
@@ -264,6 +277,13 @@ class DecisionsRequest(_Asked):
     """Decisions to store together."""
 
     decisions: list[NewDecision] = Field(min_length=1, max_length=MOST_DECISIONS)
+
+    @model_validator(mode="after")
+    def _own_ids(self) -> "DecisionsRequest":
+        ids = [each.id for each in self.decisions if each.id]
+        if len(set(ids)) < len(ids):
+            raise ValueError("every decision must have an id of its own")
+        return self
 
 
 class DecisionJson(BaseModel):

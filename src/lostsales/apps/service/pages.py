@@ -17,13 +17,14 @@ from lostsales.apps.figures_shown import ESTIMATORS, Shown
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
+from lostsales.apps.service.deciding import digest
 from lostsales.apps.service.decisions import Status
 from lostsales.apps.service.keys import SCOPES, Scope
 from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
 from lostsales.apps.service.morning import Query as ListQuery
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
-from lostsales.apps.service.service import Service, digest, stored
+from lostsales.apps.service.service import Service
 
 PAGE = 50  # rows of a page
 TRAIL = 50  # decisions of a page
@@ -148,7 +149,7 @@ def _rows(service: Service, chosen: Sequence[int] | np.ndarray[Any, Any]) -> lis
 
 _COLUMNS = (
     "name", "period", "stock", "on_order", "last_sales", "last_stockout", "last_price", "price", "order", "demand",
-    "chance", "profit", "flag",
+    "chance", "profit", "flag", "decided_price", "decided_order",
 )  # fmt: skip
 
 
@@ -209,6 +210,7 @@ async def decide(
     order: Annotated[str, Form(max_length=50)] = "",
     reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
     id: Annotated[str | None, Form(pattern="^[A-Za-z0-9_-]{8,64}$")] = None,  # noqa: A002, as in the API
+    confirmed: Annotated[bool, Form()] = False,
     back: Annotated[str, Form(max_length=2000)] = "/",
 ) -> Response:
     """Store one decision on what was shown, and go back; typed numbers are a change, whichever button was used."""
@@ -222,13 +224,13 @@ async def decide(
         try:
             new = models.NewDecision.model_validate(
                 {"series": series, "period": period, "status": status, "reason": reason, "id": id}
-                | {"recommended": seen}
+                | {"recommended": seen, "confirmed": confirmed}
                 | given
             )
         except ValueError:
             needed = "a changed decision has a price, an order (neither below 0) and a reason"
             raise Refused(422, f"nothing was stored: {needed}") from None
-        await service.decide([stored(service.desk, new, who.key.name)])
+        await service.decide([new], who.key.name)
     except Refused as refused:
         typed = {"price": price, "order": order, "reason": reason}
         typed |= {name: "" for name, own in zip(("price", "order"), fields, strict=True) if typed[name] == own}

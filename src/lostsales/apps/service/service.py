@@ -6,18 +6,14 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from hashlib import sha256
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from uuid import uuid4
-
-import numpy as np
 
 from lostsales.apps.service import models
 from lostsales.apps.service.batching import Batcher
-from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision
+from lostsales.apps.service.deciding import CHANGED, accepted, check_usual, digest, now, records, repeats
+from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision, TakenError
 from lostsales.apps.service.desk import Desk, ShopData, ShopFiles
 from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
@@ -25,9 +21,7 @@ from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion, StoreVersions, is_store
 from lostsales.errors import LogError, LostSalesError
-from lostsales.types import Ints
 
-CHANGED = "this has changed"
 EVALUATION = ".evaluation.json"  # next to a policy, output of `lostsales evaluate --json`
 MOST_EVALUATION = 20_000_000  # bytes of such a file
 Result = TypeVar("Result")
@@ -122,7 +116,7 @@ class Service:
                 return self.desk
             # With the data on display: newer ones may be broken, which must not prevent leaving a version.
             desk = Desk.of(known[version], self.folder.load(known[version]), self.desk.data)
-            self.store.add_activation(Activation(_now(), who, version, before, reason)).result()
+            self.store.add_activation(Activation(now(), who, version, before, reason)).result()
             self._show(desk)
             self.line = _followed(self.line, version)
             self.metrics.activations.inc()
@@ -162,37 +156,54 @@ class Service:
         self.metrics.refused.set(refused is not None)
 
     def _show(self, desk: Desk) -> None:
-        for period in np.unique(desk.morning.period.astype(str)) if len(desk.morning) else ():
-            desk.morning.mark(self.store.latest(str(period)).values())
-        self.desk = desk
+        """Replace the desk. A decision stored meanwhile is in the store when it is read, or marks the new list."""
+        with self._deciding:
+            self.desk = desk
+            for period in desk.morning.periods:
+                desk.morning.mark(self.store.latest(period).values())
         exceptions = int(desk.morning.is_flagged.sum())
         self.metrics.activated(desk.version.version, len(desk.morning), exceptions, len(desk.left_out))
 
-    async def decide(self, decisions: Sequence[StoredDecision]) -> list[StoredDecision]:
-        """Store decisions; they are on disk when this returns."""
+    async def decide(self, given: Sequence[models.NewDecision], who: str) -> list[StoredDecision]:
+        """Store decisions; they are on disk when this returns. Those that are stored already are answered again."""
+        desk, ids = self.desk, [each.id for each in given if each.id]
+        known = await self.run(self.store.known, ids) if ids else {}
+        for each in given:
+            if each.id in known and not repeats(each, who, known[each.id]):
+                raise Refused(409, f"the id {each.id} belongs to another decision: nothing was stored")
+        new = [each for each in given if each.id not in known]
+        found = records(desk, new, who)
+        if any(each.status == "changed" for each in new):
+            await self.run(check_usual, desk, new)
         try:
-            stored = await asyncio.wrap_future(self.store.add(decisions))
+            stored = await asyncio.wrap_future(self.store.add(found))
+        except TakenError as error:
+            raise Refused(409, f"{error}: nothing was stored") from None
         except LostSalesError as error:
             raise Refused(503, str(error), retry=5) from None
         self._count(stored)
-        return stored
+        fresh = iter(stored)
+        return [known[each.id] if each.id in known else next(fresh) for each in given]
 
     async def accept_all(self, query: Query, shown: str, who: str) -> int:
         """Accept every unflagged, undecided product that a query shows, if they are as `shown`."""
-        count: int = await self.run(self._accept_all, self.desk, query, shown, who)
+        count: int = await self.run(self._accept_all, query, shown, who)
         return count
 
-    def _accept_all(self, desk: Desk, query: Query, shown: str, who: str) -> int:
+    def _accept_all(self, query: Query, shown: str, who: str) -> int:
         with self._deciding:  # two simultaneous requests must not store everything twice
+            desk = self.desk
             rows = desk.morning.acceptable(query)
             if digest(desk, rows) != shown:
                 raise Refused(409, f"{CHANGED} since the list was loaded: nothing was stored, look at it again")
             decisions = [accepted(desk, at, who) for at in rows.tolist()]
             try:
-                self.store.add_many(decisions).result()
+                last = self.store.add_many(decisions).result()
+            except TakenError as error:
+                raise Refused(409, f"{CHANGED}: {error}, and nothing was stored; look at it again") from None
             except LostSalesError as error:
                 raise Refused(503, str(error), retry=5) from None
-            self._count(decisions)
+            self._count([replace(each, seq=last) for each in decisions])
             return len(decisions)
 
     def _count(self, decisions: Sequence[StoredDecision]) -> None:
@@ -241,65 +252,3 @@ def _without_contributions(found: dict[str, Any]) -> dict[str, Any]:
         else each
         for name, each in kept.items()
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def accepted(desk: Desk, at: int, who: str) -> StoredDecision:
-    """Acceptance of the recommendation for a product of the list."""
-    listed = desk.morning
-    price, order = float(listed.price[at]), float(listed.order[at])
-    version, name, period = desk.version.version, str(listed.name[at]), str(listed.period[at])
-    return StoredDecision(uuid4().hex, _now(), who, version, name, period, "accepted", price, order, price, order, "")
-
-
-def digest(desk: Desk, rows: Ints) -> str:
-    """Hash of the recommendations for some products of the list."""
-    listed = desk.morning
-    texts = [desk.version.version, *listed.name[rows].tolist(), *listed.period[rows].tolist()]
-    figures = listed.price[rows].tobytes() + listed.order[rows].tobytes()
-    return sha256(json.dumps(texts).encode() + figures).hexdigest()
-
-
-def decision_json(decision: StoredDecision) -> dict[str, Any]:
-    """Stored decision for JSON."""
-    return asdict(decision)
-
-
-def stored(desk: Desk, given: models.NewDecision, who: str) -> StoredDecision:
-    """Record of a new decision; refused if a listed product has another recommendation than the one that was seen."""
-    at = desk.morning.place.get(given.series)
-    period = None if given.period is None else str(given.period)
-    if at is not None:
-        listed, version = desk.morning, desk.version.version
-        price, order, today = float(listed.price[at]), float(listed.order[at]), str(listed.period[at])
-        seen = given.recommended
-        if seen is None and given.status == "accepted":
-            raise Refused(422, findings=("recommended: the version, price and order that are accepted are needed",))
-        if period not in (None, today) or (seen and (seen.version, seen.price, seen.order) != (version, price, order)):
-            now = f"{version} recommends a price of {price:.10g} and an order of {order:.10g} for period {today}"
-            raise Refused(409, f"{CHANGED}: for product {given.series[:100]}, {now}; nothing was stored")
-        period = today
-    elif given.recommended is not None and period is not None:
-        version, price, order = given.recommended.version, given.recommended.price, given.recommended.order
-    else:
-        wanted = "a product of today's list, or else its period and what was recommended"
-        raise Refused(422, findings=(f"series must be {wanted}, but {given.series[:200]!r} came",))
-    chosen = {"accepted": (price, order), "changed": (given.price, given.order), "declined": (None, None)}
-    own_price, own_order = chosen[given.status]
-    return StoredDecision(
-        id=given.id or uuid4().hex,
-        time=_now(),
-        who=who,
-        version=version,
-        series=given.series,
-        period=period or "",
-        status=given.status,
-        recommended_price=price,
-        recommended_order=order,
-        price=own_price,
-        order=own_order,
-        reason=given.reason.strip(),
-    )

@@ -21,6 +21,7 @@ from lostsales.data.reading.checks import (
     check_constant,
     check_duplicates,
     check_out_of_stock,
+    check_salvage,
     check_stock,
     missing_zeros,
     with_stockouts_by,
@@ -212,6 +213,7 @@ class _Gate:
             arrived = rows["order"] if rows["received"] is None else rows["received"]
             check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["adjustment"])
         check_out_of_stock(findings, self.problem, rows["out_of_stock"], rows["open_time"])
+        check_salvage(findings, self.problem, rows["salvage"], rows["price"])
 
     def _check_series(self) -> None:
         codes, period = self.columns.codes, self.columns.period

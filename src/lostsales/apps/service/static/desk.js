@@ -8,17 +8,18 @@
   // What did not work is said where it is seen, with a way to try it again.
   const box = one("#alert");
   const hush = () => { box.hidden = true; };
-  const warn = (text, again) => {
+  const warn = (text, again, title = "Try again") => {
     (one("dialog[open]") ?? document.body).append(box); // above a dialog too
     one("p", box).textContent = text;
     const button = one("[data-again]", box);
     button.hidden = !again;
+    button.textContent = title;
     button.onclick = again ? () => { hush(); again(); } : null;
     box.hidden = false;
   };
   one("[data-hide]", box).addEventListener("click", hush);
   const sentence = (told) => {
-    const text = [told.message, ...told.findings].join(": ");
+    const text = [told.message, told.findings.join("; ")].filter((each) => each).join(": ");
     return `${text[0].toUpperCase()}${text.slice(1)}.`;
   };
 
@@ -114,6 +115,8 @@
       } else if (answer.status === 409 && list) {
         await show(location.pathname + location.search, false);
         warn(sentence(told));
+      } else if (told.confirm) {
+        warn(sentence(told), () => { data.set("confirmed", "true"); return again(); }, "Store it all the same");
       } else if (answer.status === 401) warn("You are signed out, and nothing was stored. Sign in in another tab, then try again.", again);
       else if (answer.status === 403) {
         const token = await newToken();
