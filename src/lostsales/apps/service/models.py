@@ -91,18 +91,26 @@ class ForecastRequest(About):
     price: Amount | None = Field(None, description="By default the recommended price.", examples=[None])
 
 
-class ExpectedJson(BaseModel):
-    """Expected outcome of an action, today and (value) from today on."""
+Figure = float | None
 
-    demand: float | None
-    sales: float | None
-    lost: float | None
-    leftover: float | None
-    stockout_chance: float | None
-    profit: float | None = Field(
+
+class ExpectedJson(BaseModel):
+    """Expected outcome of an action: today, in the periods until the next order would arrive, and from today on."""
+
+    demand: Figure
+    sales: Figure
+    lost: Figure
+    leftover: Figure
+    stockout_chance: Figure
+    profit: Figure = Field(
         description="Until the next order would arrive, with stock and orders on their way valued at cost."
     )
-    value: float | None
+    value: Figure = Field(description="Of today and all that follows.")
+    cover_demand: Figure = Field(description="Until the next order would arrive, as what follows.")
+    cover_sales: Figure
+    cover_lost: Figure
+    cover_leftover: Figure = Field(description="At the end.")
+    cover_stockout_chance: Figure = Field(description="In any of these periods.")
 
 
 class ActionJson(BaseModel):
@@ -113,6 +121,7 @@ class ActionJson(BaseModel):
     stock: float
     unit_cost: float | None = None
     expected: ExpectedJson | None = Field(description="Null if the policy has no demand model.")
+    periods: int | None = Field(None, description="Periods until the next order would arrive, today's among them.")
     unseen: bool = Field(False, description="Demand is unknown there, or the product never had this price or order.")
 
 

@@ -13,17 +13,26 @@ from typing import Any, NamedTuple, TypeVar
 from lostsales.apps.service import models
 from lostsales.apps.service.batching import Batcher
 from lostsales.apps.service.deciding import CHANGED, accepted, check_usual, digest, now, records, repeats
-from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision, TakenError, Upload
-from lostsales.apps.service.desk import Desk, ShopData, ShopFiles
+from lostsales.apps.service.decisions import (
+    Activation,
+    DecisionStore,
+    StoredDecision,
+    TakenError,
+    Upload,
+    last_activated,
+)
+from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
-from lostsales.apps.service.uploads import FILE, Incoming, Kind, incoming_correction, incoming_rows, read_body
+from lostsales.apps.service.shop_data import ShopData, ShopFiles
+from lostsales.apps.service.uploads import FILE, Incoming, Kind, incoming_correction, incoming_rows, read_body, used
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion, StoreVersions, is_store
 from lostsales.data.reading.table import Table
 from lostsales.errors import LogError, LostSalesError
 
+STARTED = "start"  # in place of a name
 EVALUATION = ".evaluation.json"  # next to a policy, output of `lostsales evaluate --json`
 MOST_EVALUATION = 20_000_000  # bytes of such a file
 Result = TypeVar("Result")
@@ -61,28 +70,21 @@ class Service:
     @classmethod
     def start(cls, path: Path, files: ShopFiles, settings: ServiceSettings) -> "Service":
         """Load the active version and decide for today's rows."""
-        folder = StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
-        store = DecisionStore(settings.decisions or folder.folder / "decisions.db")
+        folder = folder_of(path)
+        store = DecisionStore(decisions_of(folder, settings))
         try:
             activations = store.activations()
-            version = folder.initial(activations[0].version if activations else None)
-            if isinstance(folder, StoreVersions) and files.log is None:
-                rows, problem = folder.rows(version)
-                files = replace(files, log=rows, problem=files.problem or problem)
             incoming = tuple(Incoming(each) for each in store.uploads())
-            policy = folder.load(version)
-            used = [each for each in incoming if not each.upload.withdrawn]
-            desk = Desk.of(version, policy, ShopData.read(files, used, policy.problem))
+            recorded = activations[0].version if activations else None
+            desk, files = opened(folder, files, recorded, incoming)
+            version = desk.version.version
+            if not activations or activations[0].version != version:
+                before = activations[0].version if activations else ""
+                store.add_activation(Activation(now(), STARTED, version, before, "the service began with it")).result()
+            line = _line(activations, version)
+            executor = ThreadPoolExecutor(settings.workers, "decide")
             service = cls(
-                settings,
-                folder,
-                files,
-                store,
-                Metrics(),
-                desk,
-                line=_line(activations, version.version),
-                uploads=incoming,
-                executor=ThreadPoolExecutor(settings.workers, "decide"),
+                settings, folder, files, store, Metrics(), desk, line=line, uploads=incoming, executor=executor
             )
         except BaseException:
             store.close()
@@ -159,8 +161,8 @@ class Service:
             return True
 
     def _desk_with(self, uploads: Sequence[Incoming]) -> Desk:
-        used, policy = [each for each in uploads if not each.upload.withdrawn], self.desk.policy
-        return Desk.of(self.desk.version, policy, ShopData.read(self.files, used, policy.problem))
+        policy = self.desk.policy
+        return Desk.of(self.desk.version, policy, ShopData.read(self.files, used(uploads), policy.problem))
 
     def receive(self, kind: Kind, body: bytes | Table, who: str, identity: str = "") -> Upload:
         """Store data that came in, and decide anew; what cannot be used as a whole is refused, and leaves nothing."""
@@ -193,8 +195,8 @@ class Service:
         """Desk after a correction: the log is read again only if its periods are concerned."""
         uploads, periods = (*self.uploads, new), set(self.desk.morning.period.tolist())
         if new.upload.kind == "stock" and {new.upload.first, new.upload.last} <= periods:
-            used = [each for each in uploads if not each.upload.withdrawn]
-            return Desk.of(self.desk.version, self.desk.policy, self.desk.data.counted(used), self.desk.recent)
+            data = self.desk.data.counted(used(uploads))
+            return Desk.of(self.desk.version, self.desk.policy, data, self.desk.recent)
         return self._desk_with(uploads)
 
     def withdraw(self, upload: str, who: str) -> Upload:
@@ -284,6 +286,34 @@ class Service:
         except (OSError, ValueError, RecursionError):
             return None
         return _without_contributions(found) if isinstance(found, dict) else None
+
+
+def checked(path: Path, files: ShopFiles, settings: ServiceSettings) -> Desk:
+    """Desk that a service would start with; nothing is written, and another service may run meanwhile."""
+    folder = folder_of(path)
+    return opened(folder, files, last_activated(decisions_of(folder, settings)))[0]
+
+
+def folder_of(path: Path) -> PolicyFolder | StoreVersions:
+    """Versions of a store of a fleet, or of a policy file and its folder."""
+    return StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
+
+
+def decisions_of(folder: PolicyFolder | StoreVersions, settings: ServiceSettings) -> str | Path:
+    """Where decisions are stored: by default next to the policy."""
+    return settings.decisions or folder.folder / "decisions.db"
+
+
+def opened(
+    folder: PolicyFolder | StoreVersions, files: ShopFiles, recorded: str | None, uploads: Sequence[Incoming] = ()
+) -> tuple[Desk, ShopFiles]:
+    """Desk of the version to begin with, and the files of its shop."""
+    version = folder.initial(recorded)
+    if isinstance(folder, StoreVersions) and files.log is None:
+        rows, problem = folder.rows(version)
+        files = replace(files, log=rows, problem=files.problem or problem)
+    policy = folder.load(version)
+    return Desk.of(version, policy, ShopData.read(files, used(uploads), policy.problem)), files
 
 
 def _line(activations: list[Activation], active: str) -> list[str]:

@@ -63,6 +63,11 @@ class Incoming:
         return TableUpdate(self.table, () if column is None else (column,))
 
 
+def used(uploads: Sequence[Incoming]) -> list[Incoming]:
+    """Uploads that were not withdrawn."""
+    return [each for each in uploads if not each.upload.withdrawn]
+
+
 def corrected_column(kind: str, problem: Problem) -> str | None:
     """Column whose values an upload gives, None if it has whole rows."""
     return {"stock": problem.columns.stock, "deliveries": problem.columns.received}.get(kind)
