@@ -11,8 +11,10 @@ from lostsales.apps.service import models
 from lostsales.apps.service.access import Principal, needs
 from lostsales.apps.service.answers import explain_answer, forecast_answer, json_rows, situation_of, what_if_answer
 from lostsales.apps.service.batching import SMALL
+from lostsales.apps.service.deciding import decision_json
 from lostsales.apps.service.problems import Refused, documented
-from lostsales.apps.service.service import Service, decision_json, stored
+from lostsales.apps.service.service import Service
+from lostsales.apps.service.uploads import arrow_table, check_rows, parquet_table
 from lostsales.apps.service.versions import PATTERN
 from lostsales.data.json_files import finite
 from lostsales.data.reading.frames import ColumnTable
@@ -20,9 +22,6 @@ from lostsales.policy.recommendation import Recommendation
 
 ARROW = "application/vnd.apache.arrow.stream"
 PARQUET = "application/vnd.apache.parquet"
-# Largest table in memory: FREE_UNPACKED bytes plus MOST_UNPACKED times the size of the body.
-MOST_UNPACKED = 20
-FREE_UNPACKED = 64_000_000
 
 router = APIRouter(prefix="/v1", responses=documented(400, 401, 403, 413, 422, 429, 503))
 Reader = Annotated[Principal, Depends(needs("read"))]
@@ -78,7 +77,7 @@ async def recommend(request: Request, service: Here, _: Reader) -> Response:
         asked = models.RecommendRequest.model_validate_json(body)
     except ValidationError as error:
         raise Refused(422, findings=findings_of(error)) from None
-    _check_rows(service, len(asked.rows))
+    check_rows(len(asked.rows), service.settings.most_rows)
     if asked.recent is None and not asked.reasons and len(asked.rows) <= SMALL:
         desk, columns = await service.batcher.decide(asked.rows)
     else:
@@ -142,8 +141,7 @@ async def activate(
 @router.post("/decisions", status_code=201, responses=documented(409))
 async def decide(asked: models.DecisionsRequest, service: Here, who: Decider) -> models.StoredAnswer:
     """Store decisions; they are on disk before the answer is sent."""
-    desk = service.desk
-    done = await service.decide([stored(desk, each, who.key.name) for each in asked.decisions])
+    done = await service.decide(asked.decisions, who.key.name)
     return models.StoredAnswer(decisions=[models.DecisionJson(**decision_json(each)) for each in done])
 
 
@@ -153,7 +151,7 @@ async def decisions(
     _: Reader,
     series: Annotated[str, Query(max_length=models.MOST_NAME, pattern=r"^[^\x00]*$")] = "",
     period: Annotated[str, Query(max_length=50, pattern=r"^[^\x00]*$")] = "",
-    status: Annotated[str, Query(pattern="^(|accepted|changed|declined)$")] = "",
+    status: Annotated[str, Query(pattern="^(|accepted|changed|declined|withdrawn)$")] = "",
     before: Annotated[int, Query(ge=0, le=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> models.DecisionsAnswer:
@@ -196,11 +194,6 @@ def findings_of(error: ValidationError | Any) -> list[str]:
     ]
 
 
-def _check_rows(service: Service, rows: int) -> None:
-    if rows > service.settings.most_rows:
-        raise Refused(413, f"a request may have at most {service.settings.most_rows:,} rows, but this has {rows:,}")
-
-
 def _json(content: dict[str, Any], version: str) -> Response:
     from pydantic_core import to_json
 
@@ -220,32 +213,8 @@ async def _recommend_table(service: Service, body: bytes, kind: str) -> Response
 
 
 def _read_table(service: Service, body: bytes, kind: str) -> Any:
-    """Read an untrusted table: its size is checked before its values, and its values before they are used."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    most = FREE_UNPACKED + MOST_UNPACKED * len(body)
-    try:
-        if kind == PARQUET:
-            file = pq.ParquetFile(io.BytesIO(body))
-            _check_rows(service, file.metadata.num_rows)
-            groups = range(file.metadata.num_row_groups)
-            if sum(file.metadata.row_group(at).total_byte_size for at in groups) > most:
-                raise Refused(413, "the table is too large when it is unpacked")
-            table = file.read()
-        else:
-            batches, rows = [], 0
-            with pa.ipc.open_stream(io.BytesIO(body)) as stream:
-                for batch in stream:
-                    batch.validate(full=True)
-                    rows += batch.num_rows
-                    _check_rows(service, rows)
-                    batches.append(batch)
-                table = pa.Table.from_batches(batches, stream.schema)
-    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, KeyError, IndexError, TypeError):
-        raise Refused(422, findings=(f"the body is no table of the kind {kind}",)) from None
-    if table.nbytes > most:
-        raise Refused(413, "the table is too large when it is unpacked")
+    """Read an untrusted table of at least one row."""
+    table = (parquet_table if kind == PARQUET else arrow_table)(body, service.settings.most_rows)
     if not table.num_rows:
         raise Refused(422, findings=("the table has no rows",))
     return table

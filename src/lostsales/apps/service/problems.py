@@ -35,13 +35,22 @@ class ProblemDetails(BaseModel):
     findings: list[str] = Field(
         default_factory=list, examples=[["stock must be a number of at least 0, but row 0 (series=3) has -4"]]
     )
+    confirm: bool = Field(False, description="The same request with `confirmed` is stored.")
 
 
 class Refused(Exception):  # noqa: N818, an answer rather than an error
     """Refusal of a request."""
 
-    def __init__(self, status: int, message: str = "", findings: Sequence[str] = (), retry: int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str = "",
+        findings: Sequence[str] = (),
+        retry: int | None = None,
+        confirm: bool = False,
+    ) -> None:
         super().__init__(message)
+        self.confirm = confirm
         self.status, self.message, self.findings, self.retry = status, message or TITLES[status], findings, retry
 
     @property
@@ -53,7 +62,9 @@ class Refused(Exception):  # noqa: N818, an answer rather than an error
     def response(self) -> JSONResponse:
         """Response in JSON."""
         findings = [_shortened(each) for each in self.findings[:MOST_FINDINGS]]
-        problem = ProblemDetails(status=self.status, message=_shortened(self.message), findings=findings)
+        problem = ProblemDetails(
+            status=self.status, message=_shortened(self.message), findings=findings, confirm=self.confirm
+        )
         return JSONResponse(problem.model_dump(), self.status, self.headers)
 
 
