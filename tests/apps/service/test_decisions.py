@@ -15,7 +15,7 @@ from tempfile import mkdtemp
 import pytest
 
 from benchmarks.load import free_port
-from lostsales.apps.service import decisions
+from lostsales.apps.service import connections
 from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision, TakenError
 from lostsales.errors import LostSalesError, SettingError
 
@@ -105,7 +105,7 @@ def test_what_is_stored_is_found_again(target: str) -> None:
 
 def test_the_writer_outlives_those_who_give_up_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock on the file holds the writer up; futures that are cancelled meanwhile, waiting or in work, end nothing."""
-    monkeypatch.setattr(decisions, "BUSY_SECONDS", 1)
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 1)
     store = DecisionStore(tmp_path / "decisions.db")
     with closing(sqlite3.connect(tmp_path / "decisions.db")) as other:
         other.execute("BEGIN IMMEDIATE")

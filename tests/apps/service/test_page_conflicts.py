@@ -166,3 +166,28 @@ def test_unusual_figures_are_asked_about_then_shown_and_undone(page: Any, site: 
     page.click('button[aria-label="Undo 3"]')
     page.wait_for_selector('button[aria-label="Accept 3"]')
     assert [each["status"] for each in decisions(site)] == ["withdrawn", "accepted", "withdrawn", "changed"]
+
+
+def test_an_uploaded_table_and_a_counted_stock_are_decided_for_at_once(page: Any, site: str) -> None:
+    page.goto(f"{site}/product?series=3")
+    page.fill("#counted", "40")
+    page.click("text=Correct the stock")
+    expect(page.locator(".heading p").first).to_contain_text("40 units in stock")
+    page.goto(f"{site}/data")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    bad = {"name": "../stock.csv", "mimeType": "text/csv", "buffer": b"series,stock\n1,-7\n"}
+    page.select_option('[name="kind"]', "stock")
+    page.set_input_files('[name="table"]', bad)
+    page.click("main >> text=Upload >> nth=-1")
+    expect(page.locator("#alert")).to_contain_text("stock must not be negative, but row 0 (series=1) has -7")
+    page.set_input_files('[name="table"]', bad | {"buffer": b"series,stock\n1,7\n2,-1\n"})
+    page.click("main >> text=Upload >> nth=-1")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.locator("tbody tr").first).to_contain_text("2: stock must not be negative")
+    page.goto(f"{site}/")
+    expect(page.locator("tr:has(a:text-is('1')) [data-name='Stock']")).to_have_text("7")
+    page.goto(f"{site}/data")
+    page.click("button >> text=Withdraw >> nth=0")
+    expect(page.locator("tbody .status")).to_have_text("withdrawn")
+    page.goto(f"{site}/")
+    expect(page.locator("tr:has(a:text-is('1')) [data-name='Stock']")).not_to_have_text("7")

@@ -222,11 +222,12 @@ def test_large_bodies_many_rows_and_deep_json(desk: Running) -> None:
 
 def test_bodies_that_are_no_tables_or_no_json(desk: Running) -> None:
     key = desk.headers("read")
-    for kind in ("application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"):
+    for kind, name in (("arrow.stream", "Arrow stream"), ("parquet", "Parquet file")):
         for body in (b"", b"PAR1", b"\xff" * 100, b"ARROW1\x00\x00" + b"\x01" * 50):
-            answer = desk.client.post("/v1/recommend", content=body, headers=key | {"Content-Type": kind})
+            kinds = {"Content-Type": f"application/vnd.apache.{kind}"}
+            answer = desk.client.post("/v1/recommend", content=body, headers=key | kinds)
             assert answer.status_code == 422
-            assert answer.json()["findings"] == [f"the body is no table of the kind {kind}"]
+            assert answer.json()["findings"] == [f"the body is no {name}"]
     assert desk.client.post("/v1/recommend", content=b"a=b", headers=key).status_code == 415
     for text in ("", "{", "[]", '{"rows": []}', '{"rows": [{"series": NaN}]}', '{"rows": [{"series": "\\ud800"}]}'):
         head = key | {"Content-Type": "application/json"}

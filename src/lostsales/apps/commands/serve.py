@@ -9,9 +9,10 @@ from lostsales.apps.commands import options
 from lostsales.apps.console import err, print_json, screen
 
 if TYPE_CHECKING:
-    from lostsales.apps.service.desk import Desk, ShopFiles
+    from lostsales.apps.service.desk import Desk
     from lostsales.apps.service.service import Service
     from lostsales.apps.service.settings import ServiceSettings
+    from lostsales.apps.service.shop_data import ShopFiles
 
 
 def serve(
@@ -129,8 +130,8 @@ def checked_desk(
 def _shop_files(
     policy: Path, log: Path | None, today: Path | None, problem: Path | None, settings: "ServiceSettings"
 ) -> "ShopFiles":
-    from lostsales.apps.service.desk import ShopFiles
     from lostsales.apps.service.keys import KeyRing
+    from lostsales.apps.service.shop_data import ShopFiles
     from lostsales.errors import LostSalesError
 
     for path in (log, today, problem):

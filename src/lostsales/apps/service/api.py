@@ -10,10 +10,11 @@ from lostsales.apps.service import models
 from lostsales.apps.service.access import Principal, needs
 from lostsales.apps.service.answers import explain_answer, forecast_answer, situation_of, what_if_answer
 from lostsales.apps.service.batching import SMALL
-from lostsales.apps.service.bulk import ARROW, JSON, PARQUET, check_rows, json_answer
+from lostsales.apps.service.bulk import ARROW, JSON, PARQUET, json_answer
 from lostsales.apps.service.deciding import decision_json
 from lostsales.apps.service.problems import Refused, documented, findings_of
 from lostsales.apps.service.service import Service
+from lostsales.apps.service.uploads import check_rows
 from lostsales.apps.service.versions import PATTERN
 from lostsales.data.json_files import finite
 from lostsales.data.reading.frames import ColumnTable

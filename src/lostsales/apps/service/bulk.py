@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from lostsales.apps.service import models
 from lostsales.apps.service.answers import json_rows
 from lostsales.apps.service.problems import Refused, findings_of, refusal_of
+from lostsales.apps.service.uploads import arrow_table, check_rows, parquet_table
 from lostsales.data.problem import Problem
 from lostsales.data.reading.frames import ColumnTable
 from lostsales.errors import LostSalesError
@@ -28,9 +29,6 @@ from lostsales.types import Array, Ints
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
 PARQUET = "application/vnd.apache.parquet"
-# Largest table in memory: FREE_UNPACKED bytes plus MOST_UNPACKED times the size of the body.
-MOST_UNPACKED = 20
-FREE_UNPACKED = 64_000_000
 CHUNK = 1_000  # rows between two looks whether somebody still waits
 NICE = 5  # single rows, the list and the pages come first
 
@@ -60,12 +58,6 @@ class GivenUpError(Exception):
     """Nobody waits for the answer any more."""
 
 
-def check_rows(rows: int, most: int) -> None:
-    """Refuse a request with too many rows."""
-    if rows > most:
-        raise Refused(413, f"a request may have at most {most:,} rows, but this has {rows:,}")
-
-
 def json_answer(version: str, problem: Problem, rows: Sequence[dict[str, Any]], columns: dict[str, Array]) -> bytes:
     """Answer in JSON: one object for each requested row."""
     from pydantic_core import to_json
@@ -93,7 +85,7 @@ class BulkDecider:
             recent = ColumnTable.of_rows(asked.recent, "recent") if asked.recent else None
             found = self._decide(ColumnTable.of_rows(asked.rows, "today"), recent, asked.reasons, request, begin, tell)
             return json_answer(request.version, self.policy.problem, asked.rows, found.columns), len(asked.rows)
-        table = read_table(body, request.kind, request.most_rows)
+        table = _read_table(body, request.kind, request.most_rows)
         found = self._decide(table, None, False, request, begin, tell)
         return _written(found, request.kind), len(table)
 
@@ -134,33 +126,9 @@ def _parts(day: OpenDay, rows: int) -> Iterator[OpenDay]:
         yield OpenDay(keys, day.view.take(some), {text: holds[some] for text, holds in day.flags.items()})
 
 
-def read_table(body: bytes, kind: str, most_rows: int) -> Any:
-    """Read an untrusted table: its size is checked before its values, and its values before they are used."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    most = FREE_UNPACKED + MOST_UNPACKED * len(body)
-    try:
-        if kind == PARQUET:
-            file = pq.ParquetFile(io.BytesIO(body))
-            check_rows(file.metadata.num_rows, most_rows)
-            groups = range(file.metadata.num_row_groups)
-            if sum(file.metadata.row_group(at).total_byte_size for at in groups) > most:
-                raise Refused(413, "the table is too large when it is unpacked")
-            table = file.read()
-        else:
-            batches, rows = [], 0
-            with pa.ipc.open_stream(io.BytesIO(body)) as stream:
-                for batch in stream:
-                    batch.validate(full=True)
-                    rows += batch.num_rows
-                    check_rows(rows, most_rows)
-                    batches.append(batch)
-                table = pa.Table.from_batches(batches, stream.schema)
-    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError, KeyError, IndexError, TypeError):
-        raise Refused(422, findings=(f"the body is no table of the kind {kind}",)) from None
-    if table.nbytes > most:
-        raise Refused(413, "the table is too large when it is unpacked")
+def _read_table(body: bytes, kind: str, most_rows: int) -> Any:
+    """Read an untrusted table of at least one row."""
+    table = (parquet_table if kind == PARQUET else arrow_table)(body, most_rows)
     if not table.num_rows:
         raise Refused(422, findings=("the table has no rows",))
     return table

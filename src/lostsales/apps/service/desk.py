@@ -3,30 +3,24 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lostsales.apps.service.fleet_policy import FleetPolicy
 from lostsales.apps.service.morning import LIKELY, LOSES, NOT_KNOWN, STOCKOUT_LIKELY, MorningList
+from lostsales.apps.service.shop_data import ShopData
 from lostsales.apps.service.versions import PolicyVersion
-from lostsales.data.databases.query import sales_source
 from lostsales.data.labels import spelled
-from lostsales.data.log import SalesLog
-from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.frames import ColumnTable
-from lostsales.data.reading.gate import read_good_series
-from lostsales.data.reading.table import SomeRows, Table, open_table, problem_beside
+from lostsales.data.reading.table import SomeRows, Table
 from lostsales.errors import LogError, LostSalesError
 from lostsales.evaluation.policy_on_log import check_policy, log_as_asked
-from lostsales.evaluation.report.open_period import open_rows
 from lostsales.policy.coming_periods import split_today
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -38,68 +32,8 @@ from lostsales.policy.recommendation import Recommendation, decision_flags, join
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats
 
-LOGS = ("log.parquet", "log.csv")
-TODAYS = ("today.parquet", "today.csv")
 CHUNK = 20_000  # rows decided at once
 MOST_ANSWERED = 200_000  # answers to systems that are kept: bounds memory
-
-
-@dataclass(frozen=True)
-class ShopFiles:
-    """Files with the history, today's rows and the problem of a shop."""
-
-    log: Path | None
-    today: Path | None
-    problem: Path | Problem | None = None
-
-    @classmethod
-    def beside(cls, folder: Path, log: Path | None, today: Path | None, problem: Path | None) -> "ShopFiles":
-        """Given files, else those next to the policy."""
-        return cls(log or _first(folder, LOGS), today or _first(folder, TODAYS), problem)
-
-    @property
-    def stamp(self) -> tuple[tuple[int, int, int], ...]:
-        """Stamp of the files that changes when one of them does."""
-        paths = [path for path in (self.log, self.today, self.problem) if isinstance(path, Path)]
-        stats = [path.stat() for path in paths if path.exists()]
-        return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in stats)
-
-    @property
-    def moment(self) -> str:
-        """Time of the newest data, empty if there are none."""
-        paths = [path for path in (self.log, self.today) if path is not None and path.exists()]
-        newest = max((path.stat().st_mtime for path in paths), default=None)
-        return "" if newest is None else datetime.fromtimestamp(newest, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _first(folder: Path, names: Sequence[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
-@dataclass(frozen=True, eq=False)
-class ShopData:
-    """History of a shop and today's rows, read once for all versions."""
-
-    log: SalesLog | None
-    today: Table | None  # None if neither a file nor the log has it
-    is_derived: bool  # today's rows follow from the log
-    stamp: tuple[tuple[int, int, int], ...] = ()
-    moment: str = ""  # time of the newest file
-    left_out: dict[str, str] = field(default_factory=dict)  # products with bad rows in the log, and why
-
-    @classmethod
-    def read(cls, files: ShopFiles) -> "ShopData":
-        """Read and check the files; a product with a bad row in the log is left out."""
-        stamp, moment = files.stamp, files.moment
-        log, left_out = None, dict[str, str]()
-        if files.log is not None:
-            source = sales_source(files.log, None)
-            problem = Problem.of(files.problem, problem_beside(source))
-            log, left_out = read_good_series(open_table(source, problem.reads), problem)
-        if files.today is not None:
-            return cls(log, open_table(files.today), False, stamp, moment, left_out)
-        today = None if log is None else ColumnTable(open_rows(log), "the period after the log")
-        return cls(log, today, True, stamp, moment, left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +84,11 @@ class Desk:
     answered: Answered = field(default_factory=Answered)
 
     @classmethod
-    def of(cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData) -> "Desk":
-        """Decide for all of today's rows, except products with bad rows."""
-        recent = None
-        if data.log is not None:
+    def of(
+        cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData, recent: RecentRows | None = None
+    ) -> "Desk":
+        """Decide for all of today's rows, except products with bad rows; `recent` rows of the same log may be known."""
+        if data.log is not None and recent is None:
             check_policy(policy, data.log, None)
             recent = RecentRows.of(log_as_asked(policy, data.log))
         if data.today is None or not data.today.rows:
@@ -184,6 +119,13 @@ class Desk:
     def is_fleet(self) -> bool:
         """True for a fleet, whose verdict is that of `fleet compare`."""
         return isinstance(self.policy, FleetPolicy)
+
+    @property
+    def periods(self) -> dict[str, Any]:
+        """Today's period of each product."""
+        if self.day is None or self.day.view.dates is None:
+            return {}
+        return dict(zip(self.morning.name.tolist(), list(self.day.view.dates), strict=True))
 
     @property
     def verdict(self) -> PolicyVerdict | None:

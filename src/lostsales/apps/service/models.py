@@ -326,6 +326,34 @@ class StoredAnswer(BaseModel):
     decisions: list[DecisionJson]
 
 
+class UploadJson(BaseModel):
+    """Data that came in."""
+
+    id: str
+    time: str
+    who: str
+    kind: str
+    rows: int
+    products: int
+    first: str = Field(description="First period.")
+    last: str = Field(description="Last period.")
+    filled: int = Field(description="Prices and orders that the rows lacked, taken from decisions.")
+    rejected: dict[str, str] = Field(description="Products with rows that cannot be used, and why.")
+    withdrawn: str = Field(description="When and by whom, empty if it counts.")
+
+
+class UploadsAnswer(BaseModel):
+    """Data that came in, the newest first."""
+
+    uploads: list[UploadJson]
+
+
+class UploadRowsRequest(_Asked):
+    """Rows that come in as JSON."""
+
+    rows: list[Row] = Field(min_length=1, max_length=MOST_RECENT, examples=[[{"series": "3", "stock": 6}]])
+
+
 class HealthAnswer(BaseModel):
     """Health of the service."""
 

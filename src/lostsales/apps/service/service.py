@@ -19,14 +19,18 @@ from lostsales.apps.service.decisions import (
     DecisionStore,
     StoredDecision,
     TakenError,
+    Upload,
     last_activated,
 )
-from lostsales.apps.service.desk import Desk, ShopData, ShopFiles
+from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
+from lostsales.apps.service.shop_data import ShopData, ShopFiles
+from lostsales.apps.service.uploads import FILE, Incoming, Kind, incoming_correction, incoming_rows, read_body, used
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion, StoreVersions, is_store
+from lostsales.data.reading.table import Table
 from lostsales.errors import LogError, LostSalesError
 
 STARTED = "start"  # in place of a name
@@ -58,6 +62,7 @@ class Service:
     metrics: Metrics
     desk: Desk  # the active one: read it once in a request
     line: list[str] = field(default_factory=list)  # versions that led to the active one, which is the last
+    uploads: tuple[Incoming, ...] = ()  # all data that came in, the oldest first
     refused: RefusedData | None = None  # newer data than those of the desk
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "decide"))
     _changing: threading.Lock = field(default_factory=threading.Lock)
@@ -70,14 +75,18 @@ class Service:
         store = DecisionStore(decisions_of(folder, settings))
         try:
             activations = store.activations()
-            desk, files = opened(folder, files, activations[0].version if activations else None)
+            incoming = tuple(Incoming(each) for each in store.uploads())
+            recorded = activations[0].version if activations else None
+            desk, files = opened(folder, files, recorded, incoming)
             version = desk.version.version
             if not activations or activations[0].version != version:
                 before = activations[0].version if activations else ""
                 store.add_activation(Activation(now(), STARTED, version, before, "the service began with it")).result()
             line = _line(activations, version)
             executor = ThreadPoolExecutor(settings.workers, "decide")
-            service = cls(settings, folder, files, store, Metrics(), desk, line=line, executor=executor)
+            service = cls(
+                settings, folder, files, store, Metrics(), desk, line=line, uploads=incoming, executor=executor
+            )
         except BaseException:
             store.close()
             raise
@@ -145,7 +154,7 @@ class Service:
                 if self.desk.data.stamp == self.files.stamp:
                     self._refuse(None)
                     return False
-                desk = Desk.of(self.desk.version, self.desk.policy, ShopData.read(self.files))
+                desk = self._desk_with(self.uploads)
             except (LostSalesError, OSError) as error:
                 reasons = error.findings if isinstance(error, LogError) else (str(error),)
                 self._refuse(RefusedData(self.files.moment, reasons))
@@ -153,6 +162,61 @@ class Service:
             self._show(desk)
             self._refuse(None)
             return True
+
+    def _desk_with(self, uploads: Sequence[Incoming]) -> Desk:
+        policy = self.desk.policy
+        return Desk.of(self.desk.version, policy, ShopData.read(self.files, used(uploads), policy.problem))
+
+    def receive(self, kind: Kind, body: bytes | Table, who: str, identity: str = "") -> Upload:
+        """Store data that came in, and decide anew; what cannot be used as a whole is refused, and leaves nothing."""
+        table = read_body(body, self.settings.most_rows) if isinstance(body, bytes) else body
+        with self._changing:
+            if known := [each.upload for each in self.uploads if each.upload.id == identity]:
+                return known[0]
+            before, data = self.desk, self.desk.data
+            if kind == "deliveries" and data.problem.columns.received not in data.columns:
+                column = data.problem.columns.received
+                wanted = f"deliveries need a column {column!r} in the log, which has none: its orders arrive in full"
+                raise LostSalesError(wanted)
+            if kind in ("log", "today"):
+                new = incoming_rows(kind, table, data.problem, data.columns, self.store.latest, who, identity)
+                desk = self._desk_with((*self.uploads, new))
+            else:
+                new = incoming_correction(kind, table, data.problem, before.periods, who, identity)
+                desk = self._corrected(new)
+            names = set(new.names(data.problem))
+            rejected = {name: why for name, why in desk.left_out.items() if name in names}
+            if names and names <= set(rejected):
+                raise LogError(FILE, tuple(dict.fromkeys(f"{name}: {why}" for name, why in rejected.items())))
+            upload = replace(new.upload, rejected=json.dumps(json.loads(new.upload.rejected) | rejected))
+            self.store.add_upload(upload).result()
+            self.uploads = (*self.uploads, Incoming(upload))
+            self._show(desk)
+            return upload
+
+    def _corrected(self, new: Incoming) -> Desk:
+        """Desk after a correction: the log is read again only if its periods are concerned."""
+        uploads, periods = (*self.uploads, new), set(self.desk.morning.period.tolist())
+        if new.upload.kind == "stock" and {new.upload.first, new.upload.last} <= periods:
+            data = self.desk.data.counted(used(uploads))
+            return Desk.of(self.desk.version, self.desk.policy, data, self.desk.recent)
+        return self._desk_with(uploads)
+
+    def withdraw(self, upload: str, who: str) -> Upload:
+        """Leave out data that came in, and decide anew."""
+        with self._changing:
+            found = next((each.upload for each in self.uploads if each.upload.id == upload), None)
+            if found is None:
+                raise Refused(404, "there is no such upload")
+            if found.withdrawn:
+                return found
+            found = replace(found, withdrawn=f"{now()} {who}")
+            uploads = tuple(Incoming(found) if each.upload.id == upload else each for each in self.uploads)
+            desk = self._desk_with(uploads)
+            self.store.withdraw(upload, found.withdrawn).result()
+            self.uploads = uploads
+            self._show(desk)
+            return found
 
     def _refuse(self, refused: RefusedData | None) -> None:
         self.refused = refused
@@ -243,13 +307,16 @@ def decisions_of(folder: PolicyFolder | StoreVersions, settings: ServiceSettings
     return settings.decisions or folder.folder / "decisions.db"
 
 
-def opened(folder: PolicyFolder | StoreVersions, files: ShopFiles, recorded: str | None) -> tuple[Desk, ShopFiles]:
+def opened(
+    folder: PolicyFolder | StoreVersions, files: ShopFiles, recorded: str | None, uploads: Sequence[Incoming] = ()
+) -> tuple[Desk, ShopFiles]:
     """Desk of the version to begin with, and the files of its shop."""
     version = folder.initial(recorded)
     if isinstance(folder, StoreVersions) and files.log is None:
         rows, problem = folder.rows(version)
         files = replace(files, log=rows, problem=files.problem or problem)
-    return Desk.of(version, folder.load(version), ShopData.read(files)), files
+    policy = folder.load(version)
+    return Desk.of(version, policy, ShopData.read(files, used(uploads), policy.problem)), files
 
 
 def _line(activations: list[Activation], active: str) -> list[str]:

@@ -105,7 +105,7 @@
     hush();
     try {
       const answer = await fetch(form.action, {
-        method: "POST", credentials: "same-origin", headers: { Accept: "application/json" }, body: new URLSearchParams(data),
+        method: "POST", credentials: "same-origin", headers: { Accept: "application/json" }, body: form.enctype === "multipart/form-data" ? data : new URLSearchParams(data),
       });
       const told = await answer.json();
       if (answer.ok) await finish(form, told.next);
@@ -136,7 +136,7 @@
     event.preventDefault();
     const data = new FormData(form);
     if (event.submitter?.name) data.set(event.submitter.name, event.submitter.value);
-    if (form.elements.series) data.set("id", [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")); // tried again, it is stored once
+    if (form.elements.series || form.elements.table) data.set("id", [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")); // tried again, it is stored once
     send(form, data);
   });
 
