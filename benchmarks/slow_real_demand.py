@@ -19,7 +19,6 @@ from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_law
-from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.lab.exact.solve import criterion_of, solve_reference
 from lostsales.learn.planner.planner import Planner
 from lostsales.policy.action_grid import ActionGrid
@@ -167,7 +166,7 @@ def _told(model: DemandModel) -> DemandModel:
         mean=LinearMean(LEVEL, np.array([PRICE, total])),
         residuals=Residuals.normal(SD),
         lag_weights=(MEMORY[0] / total, MEMORY[1] / total),
-        effects=SeriesEffects.none(len(model.law.scale), 2),
+        level=0 * model.law.level,
     )
     return replace(model, law=law)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SEEN, HIDDEN, QUIET = "#0072B2", "#D55E00", "#8A94A6"  # readable for the colour-blind, on light and dark
-NORMAL_95 = 1.96
+NORMAL_95 = 1.96  # standard errors to either side of a 95 % band
 MOST_SHOWN = 20  # products in a picture
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.assortments import Assortment
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.gate import read_log
@@ -92,3 +93,9 @@ def partly_out(log: SalesLog, demand: Floats, share: float, pace: float | None =
     columns = Columns(out_of_stock="hours")
     update = {"columns": columns, "open_time": 16.0, "out_of_stock_pace": pace}
     return replace(log, problem=log.problem.model_copy(update=update), sales=sales, out_of_stock=hours, stockout=None)
+
+
+def log_of_assortment(shop: Assortment, seed: int, **columns: Floats) -> SalesLog:
+    """The log of an assortment, without its demand, with other `columns`."""
+    table = {name: each for name, each in (shop.columns(seed) | columns).items() if name != "demand"}
+    return read_log(pd.DataFrame(table), shop.problem)

@@ -1,10 +1,13 @@
 """The demand model of a shop: elasticities, lost demand, drivers and tests against a shop whose law is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import lostsales
+from benchmarks.assortments import Assortment
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.censoring.observed import observe
@@ -13,6 +16,7 @@ from lostsales.demand.model.diagnostics import residual_tests
 from lostsales.demand.shop import ShopDemand
 from lostsales.errors import SettingError
 from lostsales.types import Floats
+from tests.demand.logs import log_of_assortment
 from tests.demand.model.shops import Shop, made_up_shop
 
 PROBLEM = Problem(features=({"name": "promo"},), attributes=("group",))
@@ -214,3 +218,25 @@ def test_predict_is_the_forecast(model: ShopDemand, shop: Shop) -> None:
     ahead = model.predict(3, (50,), future=shop.future)
     again = lostsales.forecast(model.log, 3, (50,), future=shop.future)
     assert np.array_equal(ahead.mean, again.mean)
+
+
+def test_a_product_of_few_rows_borrows_and_one_of_many_hardly_does() -> None:
+    shop = replace(Assortment.draw(8, 3), periods=np.array([8, 20, 60, 60, 300, 300, 300, 3000]))
+    log = log_of_assortment(shop, 3)
+    found = ShopDemand.of(log).elasticities()
+    error = dict(zip(found.names, found.standard_error, strict=True))
+    assert error["product 7"] < error["product 4"] < error["product 0"]
+
+
+def test_an_unrelated_product_leaves_the_others_within_their_errors() -> None:
+    shop = Assortment.draw(7, 12)
+    table = shop.columns(12)
+    others = table["series"] != "product 6"
+    whole = log_of_assortment(shop, 12)
+    part = lostsales.read_log(
+        pd.DataFrame({name: each[others] for name, each in table.items() if name != "demand"}), shop.problem
+    )
+    found, less = (ShopDemand.of(log).elasticities() for log in (whole, part))
+    whole_of = dict(zip(found.names, found.elasticity, strict=True))
+    moved = [abs(whole_of[name] - own) for name, own in zip(less.names, less.elasticity, strict=True)]
+    assert (np.array(moved) < less.standard_error).all()

@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.types import Floats
 
-MOST_DECIMALS = 6
+MOST_DECIMALS = 6  # beyond which a figure is rounding errors
 NO_NUMBER = "-"
 NOT_KNOWN = "not known"
 ESTIMATORS = {"model": "the demand model", "fqe": "fitted Q-evaluation", "dr": "the doubly robust estimator"}

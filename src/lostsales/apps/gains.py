@@ -16,7 +16,7 @@ from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import PolicyVerdict, verdict_of, verdict_sentence, with_verdict
 
-MOST_ROWS = 15
+MOST_ROWS = 15  # shown in a table
 BEST_ROWS = 10  # where there are more, and then the least gains
 BY_CHANCE = "'proven' allows for multiple testing: of many products, some intervals lie above zero by chance"
 

@@ -27,7 +27,7 @@ ORDER_CANDIDATES = 40  # ... so many steps up to the largest are
 MOST_PERIODS = 10.0  # of mean sales in one order, unless orders usually are larger: one large order would stretch all
 ROUNDED_APART = 0.01  # share of a price by which candidates of one meaning may differ, as prices are rounded
 ENOUGH = 0.95  # share of the prices that a rule of spelling must fit
-PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
+PRICE_STEPS = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)  # in which shops write prices
 LEAST_STEP = 1e-12  # of prices and orders
 
 

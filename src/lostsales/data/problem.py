@@ -122,6 +122,12 @@ class Columns(Settings):
         description="Correction of the stock before the next period: spoilage and theft below zero, finds above.",
         examples=["Stock Correction"],
     )
+    wasted: str = Field(
+        "wasted",
+        description="Units thrown away at the end of the period; read where the product has a `shelf_life`, and by "
+        "default what is missing from the next stock.",
+        examples=["Spoiled Units"],
+    )
     out_of_stock: str | None = Field(
         None,
         description="Time out of stock within the period, in hours, days or as a share; `open_time` is the whole.",
@@ -332,7 +338,7 @@ class Problem(Shop):
         """The text from which `from_toml` reads this problem again."""
         keys = self.model_dump(exclude_none=True) | {
             table: getattr(self, table).model_dump(exclude_defaults=True)
-            for table in ("columns", "format", "rules", "supply")
+            for table in ("columns", "format", "rules", "supply", "product")
         }
         keys["clock"] = self.clock.model_dump(exclude_defaults=True, exclude={"calendars"})
         keys["features"] = tuple(
@@ -379,7 +385,7 @@ class Problem(Shop):
         names = {name for name in self.columns.model_dump().values() if isinstance(name, str)}
         names |= {*FORECASTING_NAMES.values(), SHARE}
         by_series = self.supply.multiple, self.supply.minimum
-        either = (*self.costs.columns, self.open_time, *by_series)
+        either = (*self.costs.columns, *self.product.columns, self.open_time, *by_series)
         costs = {each for each in either if isinstance(each, str)}
         return frozenset(
             names

@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from lostsales.data.economics import UNBOUNDED, Arrival, Balance, CapacityRule, StockFlow
+from lostsales.data.product_keys import ProductKeys
 from lostsales.data.settings import NonNegative, Number, Settings, no_truth_value
 from lostsales.data.supply import LeadTimes, Supply, arrival_of, periods_to_order
 from lostsales.types import Ints
@@ -108,6 +109,7 @@ class Shop(Settings):
     )
 
     supply: Supply = Field(Supply(), description="How orders become stock: lead times, order days, lots.")
+    product: ProductKeys = Field(ProductKeys(), description="The life of a product: the end of its season.")
 
     @model_validator(mode="before")
     @classmethod
@@ -180,4 +182,6 @@ class Shop(Settings):
     def _fits(self) -> "Shop":
         if self.capacity_rule == "forbid" and self.orders and min(self.orders) > 0:
             raise ValueError("with capacity_rule 'forbid' the order grid must contain 0, or a full store could not act")
+        if self.product.shelf_life is not None and self.flow.netted:
+            raise ValueError("goods with a shelf life need balance = 'lost-sales': a netted order has no age")
         return self

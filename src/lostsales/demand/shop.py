@@ -72,7 +72,7 @@ class ShopDemand:
     >>> import lostsales
     >>> model = lostsales.fit_demand(lostsales.load_example("corner-shop"))
     >>> round(float(model.elasticities("group").elasticity.mean()), 1), next(iter(model.drivers()))
-    (-2.4, 'season')
+    (-2.7, 'noise')
 
     """
 
@@ -193,7 +193,7 @@ class ShopDemand:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the data cannot determine, and what does not fit."""
+        """Limits of the data, and tests that the model fails."""
         found, names = [], self.log.products.names
         still = names[~self.price_moved]
         if len(still) == len(names):

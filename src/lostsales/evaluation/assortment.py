@@ -262,7 +262,7 @@ class _Totals:
 
     @property
     def total(self) -> MoneyOver:
-        """Over all products; where these were drawn, scaled up to the log, with the error of drawing them."""
+        """Sum over all products; where these were drawn, scaled up to the log, with the error of drawing them."""
         ones = np.ones(self.contributions.shape[1])
         return _over(self._sum(ones), None if self.weekly is None else self._sum(self.weekly))
 

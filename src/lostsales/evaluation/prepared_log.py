@@ -85,10 +85,9 @@ class PreparedLog:
         """Check that the log can be used, fit its demand laws and fill in lost sales."""
         log = check_log(log)
         runs, units = find_runs(log), units_of(log, QUICK_UNITS if quick else MOST_UNITS)
-        number = len(log.products) if is_assortment(log) else 0
         if is_shop(log) and runs.observed.any_observed:
             realised = ShopDemand.of(log, runs.observed).realised(DRAWS, seed)
-            earned = log.profit(realised.lost)
+            earned, number = log.profit(realised.lost), len(log.products) if is_assortment(log) else 0
             return cls(log, runs, units, earned, None, "", seed, quick=quick, realised=realised, products_in_log=number)
         choosing, leaving_out, filling = stages(progress, (2, 2, 1))
         try:
@@ -104,7 +103,7 @@ class PreparedLog:
 
         found = np.array(in_parallel(profit, (laws.law, *laws.without, *laws.alternatives), filling))
         own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
-        return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick, products_in_log=number)
+        return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick)
 
     @cached_property
     def panel(self) -> DecisionPanel | None:
@@ -163,24 +162,16 @@ class PreparedLog:
 
     @cached_property
     def earned_by_product(self) -> ProductFigures | None:
-        """Logged profit of each product, None where there are no products or no laws."""
-        products = self.log.products
-        if self.products_in_log and self.realised is not None:
-            return self.by_product(self.profit, np.ones(len(self.log), dtype=bool))
-        if not self.products_in_log or self.profit_without is None or self.profit_alternatives is None:
+        """Logged profit of each product, None where there are no products."""
+        if not self.products_in_log:
             return None
-        value = products.means(self.profit)
-        kept = self.units.of_row != np.arange(len(self.units))[:, None]  # (units, rows)
-        without = [products.means(each, own) for each, own in zip(self.profit_without, kept, strict=True)]
-        shifts = [products.means(each) - value for each in self.profit_alternatives]
-        return ProductFigures(value, np.array(without), np.array(shifts).reshape(-1, len(products)))
+        return self.by_product(self.profit, np.ones(len(self.log), dtype=bool))
 
-    def by_product(self, values: Floats, counted: Bools, shifts: Floats | None = None) -> ProductFigures:
-        """Means of products over the rows that count, and without each unit; `shifts` are (alternatives, products)."""
+    def by_product(self, values: Floats, counted: Bools) -> ProductFigures:
+        """Means of products over the rows that count, and without each unit."""
         products, values = self.log.products, np.where(counted, values, 0.0)
         without = [products.means(values, counted & (self.units.of_row != unit)) for unit in range(len(self.units))]
-        nothing = np.zeros((0, len(products)))
-        return ProductFigures(products.means(values, counted), np.array(without), nothing if shifts is None else shifts)
+        return ProductFigures(products.means(values, counted), np.array(without), np.zeros((0, len(products))))
 
     @property
     def model_uncertainty(self) -> float:

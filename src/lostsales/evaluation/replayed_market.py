@@ -16,7 +16,7 @@ from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.local_residuals import LocalResiduals, Points
 from lostsales.demand.law.selection import fit_law
 from lostsales.errors import LostSalesError
-from lostsales.learn.planner.market_states import market_effects, market_states
+from lostsales.learn.planner.market_states import market_states
 from lostsales.learn.replay.local_demand import aligning_families, localised
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
@@ -60,7 +60,7 @@ class ReplayedMarket:
             evidence=evidence,
             law=law,
             residuals=localised(log, model, law, BANDWIDTHS, seed).residuals,
-            index=states.z(evidence.market, market_effects(evidence, law)),
+            index=states.z(evidence.market, law.level[evidence.series]),
             following=_following(evidence),
             row=np.random.default_rng(seed).choice(np.flatnonzero(evidence.depth == 0), episodes),
         )
@@ -93,7 +93,7 @@ class ReplayedMarket:
         mean = law.mean_of(law.inputs(self.evidence.market[self.row], relative, lag), series)
         share = (rng.permutation(episodes) + rng.random(episodes)) / episodes
         drawn = self.residuals.quantile(Points(self.index[self.row], relative, lag, mean), share)
-        return law.demand(mean + law.spread_of(mean, law.effects.spread[series], scale) * drawn, scale)
+        return law.demand(mean + law.spread_of(mean, scale) * drawn, scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
         """Features of the rows that follow."""

@@ -118,7 +118,7 @@ class Evaluation:
 
     @property
     def withheld(self) -> str:
-        """Why no gain is claimed whatever the figures say, such as a hidden cause of the prices; else empty."""
+        """Reasons to claim no gain whatever the figures are, such as a hidden cause of the prices; else empty."""
         return texts(self.concerns, "red")
 
     @property

@@ -42,7 +42,7 @@ class ReplayedShop:
 
     @classmethod
     def empty(cls, rows: int) -> "ReplayedShop":
-        """Nothing replayed."""
+        """Outcome before any replay."""
         return cls(np.zeros(rows, dtype=bool), *(np.zeros(rows) for _ in range(4)))
 
 

@@ -65,7 +65,7 @@ class PolicyBase:
             cls.__repr__ = _one_line  # type: ignore[assignment]
 
     def summary(self) -> dict[str, Any]:
-        """Nothing."""
+        """Facts of the policy; none by default."""
         return {}
 
     def save(self: SavedPolicy, path: str | Path) -> None:

@@ -33,6 +33,11 @@ class Expected:
     unit_cost: Floats  # of an order
     unseen: Bools  # nothing is known of demand at this price, or the series never had such an action
     periods: Ints  # covered: until the next order would arrive, today's among them
+    cover_demand: Floats  # of the periods covered, as what follows
+    cover_sales: Floats
+    cover_lost: Floats
+    cover_leftover: Floats  # at the end of the last one
+    cover_stockout_chance: Floats  # in any of them
 
     @classmethod
     def of(
@@ -59,6 +64,8 @@ class Expected:
         ... )
         >>> found.sales, found.lost, found.periods, found.profit  # 6 and 2 units are sold at a margin of 5
         (array([6.]), array([4.]), array([2]), array([28.]))
+        >>> found.cover_demand, found.cover_sales, found.cover_lost, found.cover_leftover
+        (array([20.]), array([8.]), array([12.]), array([0.]))
         """
         price, order = action
         periods = np.broadcast_to(shop.periods_covered(view.order_phase), order.shape)
@@ -70,12 +77,15 @@ class Expected:
         # A unit that arrives bears the cost of those that were paid for and never came.
         margin = price - costs.order / (shop.supply.share * (1 - shop.lead_times.lost))
         sold, unserved, kept = sales.copy(), lost.copy(), leftover.copy()
-        later = leftover
+        later, final, risk, supplied = leftover, leftover.copy(), chance.copy(), available.copy()
         for period in range(1, arrivals.shape[1]):
+            covers, supplied = period < periods, supplied + arrivals[:, period]
+            risk = np.where(covers, np.maximum(risk, outlook(_like_one(supplied, demand, period + 1))[1]), risk)
             available = later + arrivals[:, period]
             available = available if shop.capacity is None else np.minimum(available, shop.capacity)
             served = np.clip(demand - outlook(available)[2], 0.0, available)
-            later, covers = available - served, period < periods
+            later = available - served
+            final = np.where(covers, later, final)
             sold += covers * served
             unserved += covers * (demand - served)
             kept += covers * later
@@ -83,7 +93,8 @@ class Expected:
         # The units of an order share its fixed cost, and bear it when they are sold.
         profit -= costs.fixed_order * np.minimum(sold / np.where(order > 0, order, 1.0), 1.0) * (order > 0)
         unit_cost = np.broadcast_to(np.asarray(costs.order, dtype=np.float64), sales.shape)
-        return cls(demand, sales, lost, leftover, chance, profit, value, unit_cost, unseen, periods)
+        cover = periods * demand, sold, unserved, final, risk
+        return cls(demand, sales, lost, leftover, chance, profit, value, unit_cost, unseen, periods, *cover)
 
     def at_cost(self, order: Floats, unit_cost: Floats | None) -> "Expected":
         """Expectations where the units of today's order (rows,) cost otherwise; what follows is unchanged."""
@@ -91,6 +102,14 @@ class Expected:
             return self
         saved = (self.unit_cost - unit_cost) * order
         return replace(self, profit=self.profit + saved, value=self.value + saved, unit_cost=unit_cost)
+
+
+def _like_one(supplied: Floats, demand: Floats, periods: int) -> Floats:
+    """Units that one period sells out as likely as several do the units supplied, (rows,).
+
+    The sum of independent demands is as far from its mean, in standard deviations, as the demand of one period.
+    """
+    return np.asarray(np.maximum(demand + (supplied - periods * demand) / np.sqrt(periods), 0.0))
 
 
 def arrivals_of(view: View, order: Floats, shop: Shop, periods: int) -> Floats:

@@ -28,7 +28,7 @@ class PolicyVerdict(StrictSettings):
 
     @property
     def sentence(self) -> str:
-        """What to do and why, for people.
+        """Advice with its reasons, for people.
 
         >>> PolicyVerdict(advice="pilot", reason="the gain is not proven", held_out=False).sentence
         'Run a pilot first: the gain is not proven. It may be in-sample: `lostsales compare` holds rows out.'

@@ -83,7 +83,7 @@ class ShownDemand:
 
     @classmethod
     def of(cls, series: int, periods: int, features: int = 0) -> "ShownDemand":
-        """Nothing shown yet."""
+        """Record before the first period."""
         shape = series, periods
         return cls(np.zeros(shape), np.zeros(shape, dtype=bool), np.zeros(shape), np.zeros((*shape, features)))
 

@@ -30,7 +30,8 @@ from lostsales.types import Floats
 QUANTITIES = frozenset({"last_demand", "expected_demand", "expected_lost", "price_units"})
 MONEY = frozenset({"price_margin", "expected_profit"})
 VALUES = ("value", "penalty", "advantage")  # fields that are money
-EXPECTED_QUANTITIES, EXPECTED_MONEY = ("demand", "sales", "lost", "leftover"), ("profit", "value")
+OUTCOMES = ("demand", "sales", "lost", "leftover")
+EXPECTED_QUANTITIES, EXPECTED_MONEY = (*OUTCOMES, *(f"cover_{name}" for name in OUTCOMES)), ("profit", "value")
 DIGITS = 10  # to which quantities of the shop are rounded
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from lostsales.apps.service.app import create_app
-from lostsales.apps.service.desk import ShopFiles
 from lostsales.apps.service.keys import Scope, create_key
 from lostsales.apps.service.service import Service
 from lostsales.apps.service.settings import ServiceSettings
+from lostsales.apps.service.shop_data import ShopFiles
 from lostsales.data.writing import write_log
 from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.learn.planner.planner import Planner

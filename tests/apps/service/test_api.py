@@ -186,13 +186,10 @@ def test_a_bad_request_does_not_spoil_others_of_its_batch(desk: Running) -> None
 def test_decisions_are_stored_once_and_told(desk: Running) -> None:
     made = [
         {"series": "1", "status": "accepted", "id": "one-accepted", "recommended": desk.seen("1")},
-        {"series": "2", "status": "changed", "price": 4, "order": 7, "reason": "a feast"},
+        {"series": "2", "status": "changed", "price": 4, "order": 7, "reason": "a feast", "confirmed": True},
         {"series": "0", "status": "declined", "reason": "no"},
-        {
-            "series": "elsewhere", "period": "2026-03-01", "status": "accepted",
-            "recommended": {"price": 3, "order": 2, "version": "v"},
-        },
-    ]  # fmt: skip
+        {"series": "5", "status": "declined"},
+    ]
     first = desk.post("/v1/decisions", {"decisions": made}, "decide")
     assert first.status_code == 201
     stored = first.json()["decisions"]
@@ -203,7 +200,7 @@ def test_decisions_are_stored_once_and_told(desk: Running) -> None:
     assert again[0]["seq"] == stored[0]["seq"]
     trail = desk.get("/v1/decisions?series=2").json()["decisions"]
     assert [each["reason"] for each in trail] == ["a feast"]
-    assert desk.service.desk.morning.counts()["decided"] == 3
+    assert desk.service.desk.morning.counts()["decided"] == 4
     page = desk.get("/v1/decisions?limit=2").json()
     older = desk.get(f"/v1/decisions?limit=2&before={page['next']}").json()
     assert len({each["seq"] for each in page["decisions"] + older["decisions"]}) == 4
@@ -217,7 +214,7 @@ def test_decisions_are_stored_once_and_told(desk: Running) -> None:
         ({"series": "1", "status": "accepted", "price": 4}, "only a changed decision"),
         ({"series": "1", "status": "changed", "price": -4, "order": 1, "reason": "x"}, "greater than or equal to 0"),
         ({"series": "nobody", "status": "accepted"}, "must be a product of today's list"),
-        ({"series": "1", "status": "maybe"}, "'accepted', 'changed' or 'declined'"),
+        ({"series": "1", "status": "maybe"}, "'accepted', 'changed', 'declined' or 'withdrawn'"),
     ],
 )
 def test_a_decision_that_is_not_whole_is_refused(desk: Running, decision: dict[str, Any], finding: str) -> None:

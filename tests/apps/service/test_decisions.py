@@ -15,8 +15,8 @@ from tempfile import mkdtemp
 import pytest
 
 from benchmarks.load import free_port
-from lostsales.apps.service import decisions
-from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision
+from lostsales.apps.service import connections
+from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision, TakenError
 from lostsales.errors import LostSalesError, SettingError
 
 ONE = StoredDecision(
@@ -73,14 +73,24 @@ def test_what_is_stored_is_found_again(target: str) -> None:
     store = DecisionStore(target)
     first = store.add([ONE, replace(ONE, id="id-2", series="x' OR 1=1 --", status="declined", price=None)]).result(10)
     assert [each.seq for each in first] == [1, 2]
-    assert store.add([replace(ONE, reason="another")]).result(10) == first[:1]  # the same id is stored once
-    store.add_many([replace(ONE, id=f"many-{each}", series=str(each)) for each in range(1000)]).result(10)
+    assert store.add([replace(ONE, time="later")]).result(10) == first[:1]  # the same id is stored once
+    for other in (replace(ONE, reason="another"), replace(ONE, who="eve"), replace(ONE, order=2.5)):
+        with pytest.raises(TakenError, match="belongs to another decision"):
+            store.add([replace(ONE, id="new"), other]).result(10)
+    assert store.known(["id-1", "new", *map(str, range(600))]) == {"id-1": first[0]}
+    last = store.add_many([replace(ONE, id=f"many-{each}", series=str(each)) for each in range(1000)]).result(10)
+    assert last == store.decisions(limit=1)[0].seq
+    with pytest.raises(TakenError, match="decided meanwhile"):
+        store.add_many([replace(ONE, id=f"twice-{each}", series=each) for each in ("bread", "milk")]).result(10)
+    store.add([replace(ONE, id="undone", series="7", status="withdrawn")]).result(10)
+    assert "7" not in store.latest("50")
+    store.add_many([replace(ONE, id="again", series="7")]).result(10)
     store.add([replace(ONE, id="id-3", status="accepted")]).result(10)
     assert store.decisions(series="x' OR 1=1 --") == first[1:]
     assert [each.id for each in store.decisions(series="milk")] == ["id-3", "id-1"]
     assert [each.id for each in store.decisions(status="declined")] == ["id-2"]
     older = store.decisions(before=store.decisions(limit=10)[-1].seq, limit=10)
-    assert older[0].id == "many-990"
+    assert older[0].id == "many-992"
     assert store.latest("50")["milk"].status == "accepted"
     assert len(store.latest("50")) == 1002
     assert store.latest("51") == {}
@@ -89,13 +99,13 @@ def test_what_is_stored_is_found_again(target: str) -> None:
     assert store.is_alive()
     store.close()
     again = DecisionStore(target)
-    assert len(again.decisions(limit=10_000)) == 1003
+    assert len(again.decisions(limit=10_000)) == 1005
     again.close()
 
 
 def test_the_writer_outlives_those_who_give_up_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock on the file holds the writer up; futures that are cancelled meanwhile, waiting or in work, end nothing."""
-    monkeypatch.setattr(decisions, "BUSY_SECONDS", 1)
+    monkeypatch.setattr(connections, "BUSY_SECONDS", 1)
     store = DecisionStore(tmp_path / "decisions.db")
     with closing(sqlite3.connect(tmp_path / "decisions.db")) as other:
         other.execute("BEGIN IMMEDIATE")

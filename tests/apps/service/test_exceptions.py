@@ -8,9 +8,10 @@ import pytest
 
 from benchmarks.assortments import Assortment
 from lostsales.apps.service.answers import explain_answer, sold_at
-from lostsales.apps.service.desk import Desk, ShopData
+from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.morning import LOSES, NOT_KNOWN, MorningList, Query
 from lostsales.apps.service.product_page import offered
+from lostsales.apps.service.shop_data import ShopData
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.problem import Problem
 from lostsales.data.reading.frames import ColumnTable

@@ -12,11 +12,11 @@ import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
 
-from lostsales.apps.service.desk import ShopFiles
 from lostsales.apps.service.keys import LOCAL, Scope
 from lostsales.apps.service.mcp_tools import mcp_server
 from lostsales.apps.service.service import Service
 from lostsales.apps.service.settings import ServiceSettings
+from lostsales.apps.service.shop_data import ShopFiles
 from tests.apps.running import run
 from tests.apps.service.desks import shop
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lostsales.apps.service.access import RateLimit
 from lostsales.apps.service.keys import create_key, revoke_key
 from lostsales.apps.service.settings import ServiceSettings
 from lostsales.errors import SettingError
@@ -221,11 +222,12 @@ def test_large_bodies_many_rows_and_deep_json(desk: Running) -> None:
 
 def test_bodies_that_are_no_tables_or_no_json(desk: Running) -> None:
     key = desk.headers("read")
-    for kind in ("application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"):
+    for kind, name in (("arrow.stream", "Arrow stream"), ("parquet", "Parquet file")):
         for body in (b"", b"PAR1", b"\xff" * 100, b"ARROW1\x00\x00" + b"\x01" * 50):
-            answer = desk.client.post("/v1/recommend", content=body, headers=key | {"Content-Type": kind})
+            kinds = {"Content-Type": f"application/vnd.apache.{kind}"}
+            answer = desk.client.post("/v1/recommend", content=body, headers=key | kinds)
             assert answer.status_code == 422
-            assert answer.json()["findings"] == [f"the body is no table of the kind {kind}"]
+            assert answer.json()["findings"] == [f"the body is no {name}"]
     assert desk.client.post("/v1/recommend", content=b"a=b", headers=key).status_code == 415
     for text in ("", "{", "[]", '{"rows": []}', '{"rows": [{"series": NaN}]}', '{"rows": [{"series": "\\ud800"}]}'):
         head = key | {"Content-Type": "application/json"}
@@ -247,6 +249,17 @@ def test_who_asks_too_often_waits(tmp_path: Path) -> None:
         assert desk.get("/v1/decisions", "admin").status_code == 200  # another key has its own
         wrong = {"Authorization": "Bearer lsk_000000000000_x"}
         assert [desk.client.get("/v1/decisions", headers=wrong).status_code for _ in range(3)] == [401, 401, 429]
+
+
+def test_a_rate_limit_forgets_the_address_that_was_quiet_longest_and_nobody_else() -> None:
+    limit = RateLimit(rate=1e-9, burst=1, most=100)
+    assert limit.take("attacker") == 0
+    for number in range(10_000):
+        limit.take(f"address {number}")
+        assert limit.take("attacker") > 0
+    assert len(limit._buckets) == 100
+    assert limit.take("address 9999") > 0
+    assert limit.take("address 0") == 0
 
 
 def test_what_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

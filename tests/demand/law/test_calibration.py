@@ -13,7 +13,6 @@ from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_law
-from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.types import Floats
 from tests.demand.logs import log_of_draws
 from tests.learn.small import small_log
@@ -28,7 +27,7 @@ def true_law(series: int) -> DemandLaw:
     """Of `steady`."""
     mean = LinearMean(15.35, np.array([2.0, -0.6, -3.0, 0.8]))
     ones = np.ones(series)
-    return DemandLaw(LINEAR, mean, Residuals.normal(3.0), True, 0.1, ones, SeriesEffects.none(series, 4), 30.0, ones)
+    return DemandLaw(LINEAR, mean, Residuals.normal(3.0), True, 0.1, ones, np.zeros(series), 30.0, ones)
 
 
 def calibrated(evidence: Evidence, law: DemandLaw, seed: int = 0) -> Calibration:

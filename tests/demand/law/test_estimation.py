@@ -11,11 +11,10 @@ from scipy.stats import norm, truncnorm
 
 from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.estimation import fit_family, with_levels
 from lostsales.demand.law.latents import complete_latents
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
@@ -159,10 +158,9 @@ def three_rows(next_low: float, next_high: float) -> tuple[Evidence, DemandLaw]:
         integer=False,
         usual_price=np.ones(1),
         product=np.zeros(1, dtype=np.int64),
-        attributes=np.zeros((1, 0)),
     )
     mean, noise = LinearMean(4.0, np.array([-1.0, 0.5])), Residuals.normal(3.0)
-    return evidence, DemandLaw(LINEAR, mean, noise, False, 0.1, np.ones(1), SeriesEffects.none(1, 2), 1e6, np.ones(1))
+    return evidence, DemandLaw(LINEAR, mean, noise, False, 0.1, np.ones(1), np.zeros(1), 1e6, np.ones(1))
 
 
 def test_belief_and_prediction_are_those_of_the_truncated_normal() -> None:
@@ -226,17 +224,17 @@ def different(seed: int, spread: float) -> tuple[Evidence, Floats]:
 def test_series_effects_are_zero_without_heterogeneity_and_recovered_with_it() -> None:
     for seed in range(3):
         evidence, _ = different(seed, 0.0)
-        assert not fit_family(evidence, LINEAR, np.ones(30)).effects.level.any()
+        assert not fit_family(evidence, LINEAR, np.ones(30)).level.any()
     evidence, own = different(4, 1.5)
     law = fit_family(evidence, LINEAR, np.ones(30))
-    centred = law.effects.level - law.effects.level.mean()
+    centred = law.level - law.level.mean()
     assert np.corrcoef(centred, own)[0, 1] > 0.9
     assert 0.5 < centred.std() / own.std() < 1.1  # shrunk
     # A law that has not seen some of the series learns their effects from their rows, and nothing else.
     half = fit_family(evidence, LINEAR, np.ones(30), weights=np.where(evidence.series < 15, 1.0, 0.0))
-    assert np.ptp(half.effects.level[15:]) == 0
-    fitted = with_effects(evidence, half)
-    assert np.corrcoef(fitted.effects.level[15:], own[15:])[0, 1] > 0.8
+    assert np.ptp(half.level[15:]) == 0
+    fitted = with_levels(evidence, half)
+    assert np.corrcoef(fitted.level[15:], own[15:])[0, 1] > 0.8
     assert fitted.mean is half.mean
 
 

@@ -8,7 +8,7 @@ from lostsales.demand.censoring.evidence import Evidence, gather_evidence
 from lostsales.demand.law import evidence_sample
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.demand_model import bootstrap_laws
-from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.estimation import fit_family, with_levels
 from lostsales.demand.law.evidence_sample import sample_blocks, segment_starts
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.price_response import price_response
@@ -74,9 +74,9 @@ def test_a_law_of_a_sample_has_the_effects_of_all_series(monkeypatch: pytest.Mon
     assert absent.any()
     ones = np.ones(60)
     parts, all_rows = (
-        with_effects(model.evidence, fit_family(each, LINEAR, ones)) for each in (model.sample, model.evidence)
+        with_levels(model.evidence, fit_family(each, LINEAR, ones)) for each in (model.sample, model.evidence)
     )
-    assert np.corrcoef(parts.effects.level[absent], all_rows.effects.level[absent])[0, 1] > 0.98
+    assert np.corrcoef(parts.level[absent], all_rows.level[absent])[0, 1] > 0.98
     assert isinstance(model.law.mean, LinearMean)
     assert isinstance(whole.law.mean, LinearMean)
     np.testing.assert_allclose(model.law.mean.slopes, whole.law.mean.slopes, rtol=0.25)

@@ -46,15 +46,13 @@ FAMILIES = (
 )
 
 
-def with_effects(law: DemandLaw) -> DemandLaw:
-    """The law with another level, slope on the last demand and spread for each series, and with a power of the mean."""
+def with_levels(law: DemandLaw) -> DemandLaw:
+    """The law with another level and scale for each series, and with a power of the mean."""
     rng = np.random.default_rng(3)
-    effects, series = law.effects, len(law.scale)
-    slopes = effects.slopes.copy()
-    slopes[:, -1] = 0.05 * rng.standard_normal(series)
-    own = replace(effects, level=0.1 * rng.standard_normal(series), slopes=slopes, spread=rng.uniform(0.8, 1.2, series))
+    series = len(law.scale)
+    own = 0.1 * rng.standard_normal(series)
     noise = NoisePower(0.5, 8.0) if law.family.log_link and not law.family.is_count else law.noise
-    return replace(law, effects=own, noise=noise, scale=law.scale * rng.uniform(0.5, 2.0, series))
+    return replace(law, level=own, noise=noise, scale=law.scale * rng.uniform(0.5, 2.0, series))
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -62,7 +60,7 @@ def test_a_linear_mean_draws_as_any_other(family: Family) -> None:
     log = small_log("steady", 8, 1)
     evidence = gather_evidence(log)
     assert evidence.depth.max() > 3
-    law = with_effects(fit_family(evidence, family, series_scale(log)))
+    law = with_levels(fit_family(evidence, family, series_scale(log)))
     assert isinstance(law.mean, LinearMean)
     found = complete_latents(evidence, law)
     expected = complete_latents(evidence, replace(law, mean=AnyMean(law.mean)))

@@ -58,7 +58,9 @@ def test_the_command_line_takes_a_registered_imputer(tmp_path: Path) -> None:
 
 def test_names_are_checked() -> None:
     assert check_choice("one-more", "last") == ("one-more", "last")
-    with pytest.raises(SettingError, match="estimator must be one of beran, marginal, cox, aft, one-more, but 'magic'"):
+    with pytest.raises(
+        SettingError, match="estimator must be one of model, beran, marginal, cox, aft, one-more, but 'magic'"
+    ):
         check_choice("magic", "last")
     with pytest.raises(SettingError, match="no estimator 'magic'; there are beran, marginal, cox, aft, one-more"):
         impute_by_curves(small_log("steady", 12), estimator="magic")

@@ -11,7 +11,6 @@ from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.residuals import Residuals
 from lostsales.demand.law.selection import fit_law
-from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.evaluation.estimators.replay import ReplayPeriods, replay, replay_under
 from lostsales.evaluation.evaluate import evaluate, evaluate_on
 from lostsales.evaluation.task import EvaluationTask
@@ -26,8 +25,7 @@ from tests.learn.small import scenario, small_log
 def constant(law: DemandLaw, demand: float) -> DemandLaw:
     """A law of constant demand."""
     slopes = np.zeros(4)
-    effects = SeriesEffects.none(len(law.scale), len(slopes))
-    return replace(law, mean=LinearMean(demand, slopes), residuals=Residuals.normal(1e-6), effects=effects)
+    return replace(law, mean=LinearMean(demand, slopes), residuals=Residuals.normal(1e-6), level=0 * law.level)
 
 
 def test_the_profit_of_replayed_episodes_by_hand() -> None:

@@ -52,7 +52,7 @@ def policy() -> PlanPolicy:
         mean=LinearMean(LEVEL, np.array([PRICE, MEMORY])),
         residuals=Residuals.normal(SD),
         lag_weights=WEIGHTS,
-        effects=type(model.law.effects).none(len(model.law.scale), 2),
+        level=0 * model.law.level,
     )
     return Planner(draws=1, iterations=10).plan(log.decisions("plan"), model=replace(model, law=law))
 

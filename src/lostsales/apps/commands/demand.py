@@ -267,13 +267,9 @@ def _verdict(found: "PriceResponse", warnings: int) -> str:
 
 
 def _series(law: "DemandLaw") -> str:
-    if law.are_products:
-        sizes = (
-            f", sizes from {law.scale.min():.3g} to {law.scale.max():.3g}" if law.scale.min() < law.scale.max() else ""
-        )
-        return f"{len(law.scale):,} each with its own responses and noise{sizes}"
-    level = law.effects.level
-    return f"{len(level):,} that {f'differ by {level.std():.2g}' if level.any() else 'share one distribution'}"
+    level, scale = law.level, law.scale
+    sizes = f", sizes from {scale.min():.3g} to {scale.max():.3g}" if scale.min() < scale.max() else ""
+    return f"{len(level):,} that {f'differ by {level.std():.2g}' if level.any() else 'share one distribution'}{sizes}"
 
 
 def _families(model: "DemandModel") -> None:

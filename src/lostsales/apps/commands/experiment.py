@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lostsales.lab.experiments.claims import Claim
     from lostsales.lab.experiments.results import ExperimentResults, Row
 
-QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100
+QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100  # of `--quick`: minutes instead of hours
 COLOURS = {"holds": "green", "not reproduced": "red", "inconclusive": "yellow"}
 MOST_LEVELS = 5  # on the screen
 REFERENCE_HEAD = ("reference", "mean", "95 % interval")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DRAWN = 2_000  # products
 MOST_REASONS = 8  # shown in a table
-MOST_GROUPS = 20
+MOST_GROUPS = 20  # shown in a table
 WHAT_TO_DO = {
     "deploy": "Deploy it: the 95 % interval of the gain lies above zero.",
     "pilot": "Keep the current practice, and run a pilot first.",

@@ -13,7 +13,7 @@ from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 if TYPE_CHECKING:
     from lostsales.demand.forecast import Forecast
 
-MOST_ROWS = 20
+MOST_ROWS = 20  # shown in a table
 
 
 @reads_log

@@ -9,8 +9,8 @@ import typer
 from lostsales.errors import SettingError
 
 MOST = 1_000_000  # periods, runs, replicates, iterations: more are a slip of the finger
-MOST_SEED = (1 << 63) - 1
-MOST_EPISODES = 100_000_000
+MOST_SEED = (1 << 63) - 1  # of numpy's generators
+MOST_EPISODES = 100_000_000  # more are a slip of the finger, as with workers
 MOST_WORKERS = 1_000
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

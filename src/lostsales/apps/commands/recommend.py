@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lostsales.policy.recommendation import Recommendation
 
 TEXTS = ("price_reason", "order_reason", "expected_arrivals", "flag")
-MOST_ROWS = 50
+MOST_ROWS = 50  # shown in a table
 BRIEF = "expected_demand", "stockout_chance", "periods_of_cover"
 
 

@@ -9,8 +9,10 @@ from lostsales.apps.commands import options
 from lostsales.apps.console import err, print_json, screen
 
 if TYPE_CHECKING:
+    from lostsales.apps.service.desk import Desk
     from lostsales.apps.service.service import Service
     from lostsales.apps.service.settings import ServiceSettings
+    from lostsales.apps.service.shop_data import ShopFiles
 
 
 def serve(
@@ -42,19 +44,19 @@ def serve(
 
     try:
         from lostsales.apps.service.app import create_app
+        from lostsales.apps.service.desk import Desk
         from lostsales.apps.service.server import serve as listen
     except ImportError as error:
         raise SettingError(
             f"serve needs more packages: pip install 'lostsales[serve]' ({error.name} is missing)"
         ) from None
     settings = _settings(host, port, keys, decisions, behind_tls)
-    service = start_service(policy, log, today, problem, settings)
-
-    desk = service.desk
+    begin = checked_desk if check else start_service
+    begun = begin(policy, log, today, problem, settings)
+    desk = begun if isinstance(begun, Desk) else begun.desk
     facts = {"version": desk.version.version, "products": len(desk.morning), "keys": settings.keys is not None}
     found = f"{desk.version.name} ({desk.version.version}) for {len(desk.morning):,} products"
-    if check:
-        service.close()
+    if isinstance(begun, Desk):
         if as_json:
             print_json(facts)
         else:
@@ -75,7 +77,7 @@ def serve(
             )
         err.print("Requests are logged below as JSON; Ctrl-C stops the service.", style="dim")
 
-    listen(create_app(service), settings, started)
+    listen(create_app(begun), settings, started)
 
 
 def _settings(
@@ -111,9 +113,25 @@ def start_service(
     policy: Path, log: Path | None, today: Path | None, problem: Path | None, settings: "ServiceSettings"
 ) -> "Service":
     """Service of a policy and the files next to it or named; keys are read before any work."""
-    from lostsales.apps.service.desk import ShopFiles
-    from lostsales.apps.service.keys import KeyRing
     from lostsales.apps.service.service import Service
+
+    return Service.start(policy, _shop_files(policy, log, today, problem, settings), settings)
+
+
+def checked_desk(
+    policy: Path, log: Path | None, today: Path | None, problem: Path | None, settings: "ServiceSettings"
+) -> "Desk":
+    """Desk that the service would begin with; nothing is written."""
+    from lostsales.apps.service.service import checked
+
+    return checked(policy, _shop_files(policy, log, today, problem, settings), settings)
+
+
+def _shop_files(
+    policy: Path, log: Path | None, today: Path | None, problem: Path | None, settings: "ServiceSettings"
+) -> "ShopFiles":
+    from lostsales.apps.service.keys import KeyRing
+    from lostsales.apps.service.shop_data import ShopFiles
     from lostsales.errors import LostSalesError
 
     for path in (log, today, problem):
@@ -122,4 +140,4 @@ def start_service(
     if settings.keys is not None:
         KeyRing(settings.keys)
     folder = policy if policy.is_dir() else policy.parent
-    return Service.start(policy, ShopFiles.beside(folder, log, today, problem), settings)
+    return ShopFiles.beside(folder, log, today, problem)

@@ -13,7 +13,7 @@ from lostsales.errors import LostSalesError
 if TYPE_CHECKING:
     from lostsales.simulation.simulator import SimulationSummary
 
-MOST_DEPTHS = 6
+MOST_DEPTHS = 6  # shown in a line
 
 
 class LogFormat(StrEnum):

@@ -16,7 +16,7 @@ from lostsales.evaluation.assortment import amount
 from lostsales.evaluation.pilot.monitor import GainSequence, Monitoring, changes
 
 WIDE, NARROW = 930.0, 350.0  # pixels
-MOST_LINES = 50
+MOST_LINES = 50  # of a table
 TITLES = {
     "success": ("gain", "Stop: the new policy earns more"),
     "harm": ("loss", "Stop: the new policy earns less"),

@@ -31,7 +31,7 @@ from lostsales.policy.provenance import ADVISED
 from lostsales.types import Floats, Ints
 
 WIDE, HALF, NARROW = 930.0, 410.0, 350.0  # pixels of the figures
-MOST_BARS = 9
+MOST_BARS = 9  # of a histogram, the last one for all beyond
 SECTIONS = (  # what a manager needs first, theory last
     ("lost", "Lost sales"),
     ("decisions", "Next decisions"),
@@ -46,7 +46,7 @@ SECTIONS = (  # what a manager needs first, theory last
     ("made", "How it was made"),
 )
 MOST_DECISIONS = 50  # products whose decision is shown
-MOST_LOOKED_AT = 20
+MOST_LOOKED_AT = 20  # products to look at first that are shown
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Frame:
         return self.height - self.bottom - (value - low) / (high - low or 1) * (self.height - self.top - self.bottom)
 
     def line(self, xs: Sequence[float] | Floats, ys: Sequence[float] | Floats, kind: str) -> Markup:
-        """Through points."""
+        """Draw a line through points."""
         points = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in zip(xs, ys, strict=True))
         return Markup('<polyline class="{}" points="{}"/>').format(kind, points)
 

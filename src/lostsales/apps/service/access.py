@@ -87,10 +87,10 @@ class RateLimit:
     def take(self, name: str, cost: float = 1.0) -> float:
         """Take from the bucket of a name; return the seconds to wait if it is empty, else 0."""
         now = time.monotonic()
-        tokens, since = self._buckets.get(name, (self.burst, now))
+        tokens, since = self._buckets.pop(name, (self.burst, now))
         tokens = min(self.burst, tokens + (now - since) * self.rate)
-        if len(self._buckets) >= self.most:
-            self._buckets.clear()
+        if len(self._buckets) >= self.most:  # the one that was used least recently goes
+            del self._buckets[next(iter(self._buckets))]
         if tokens < cost:
             self._buckets[name] = tokens, now
             return (cost - tokens) / self.rate

@@ -18,7 +18,7 @@ from lostsales.policy.view import Action
 from lostsales.types import Array
 
 OUTLOOK = tuple(name for name in models.OutlookJson.model_fields if name != "expected_arrivals")
-EXPECTED = ("demand", "sales", "lost", "leftover", "stockout_chance", "profit", "value")
+EXPECTED = tuple(models.ExpectedJson.model_fields)
 
 
 def situation_of(desk: Desk, asked: models.About) -> ProductToday:
@@ -154,6 +154,7 @@ def _action_json(price: float, order: float, stock: float, expected: Expected | 
         unit_cost=figure(expected.unit_cost[0]),
         expected=models.ExpectedJson(**figures),
         unseen=bool(expected.unseen[0]),
+        periods=int(expected.periods[0]),
     )
 
 

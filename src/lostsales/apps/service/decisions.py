@@ -1,26 +1,36 @@
-"""Store of people's decisions on recommendations, with reasons, in SQLite or PostgreSQL.
+"""Store of people's decisions on recommendations, with reasons, and of uploaded data, in SQLite or PostgreSQL.
 
 One thread writes. It puts all waiting requests into one transaction, and answers them once that is on disk.
 """
 
 import contextlib
-import os
 import queue
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal
 
-from lostsales.data.output_files import check_output, try_lock
-from lostsales.errors import LostSalesError, SettingError
+from lostsales.apps.service.connections import (
+    BUSY_SECONDS,
+    POSTGRES,
+    Connection,
+    Read,
+    again,
+    locked,
+    postgres,
+    read_only,
+    reading,
+    reason,
+    shown,
+    sqlite,
+)
+from lostsales.errors import LostSalesError
 
-Status = Literal["accepted", "changed", "declined"]
-POSTGRES = ("postgresql://", "postgres://")
-BUSY_SECONDS = 20  # to wait for a busy database, and for the writer to end
+Status = Literal["accepted", "changed", "declined", "withdrawn"]
 MOST_TOGETHER = 500  # requests in one transaction
+MOST_MARKS = 500  # ids in one statement
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS lostsales_decisions (
     seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, version TEXT NOT NULL,
@@ -33,7 +43,16 @@ CREATE TABLE IF NOT EXISTS lostsales_activations (
     seq {serial}, time TEXT NOT NULL, who TEXT NOT NULL, version TEXT NOT NULL, previous TEXT NOT NULL,
     reason TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS lostsales_uploads (
+    seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL,
+    rows INTEGER NOT NULL, products INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL,
+    filled INTEGER NOT NULL, rejected TEXT NOT NULL, content {bytes} NOT NULL, withdrawn TEXT NOT NULL
+);
 """
+
+
+class TakenError(LostSalesError):
+    """Another decision is stored already; nothing was written."""
 
 
 @dataclass(frozen=True)
@@ -67,38 +86,30 @@ class Activation:
     seq: int = 0
 
 
-class Connection(Protocol):
-    """Database connection of sqlite3 or psycopg, in the parts used."""
-
-    def execute(self, sql: str, parameters: Any = ...) -> Any:
-        """Run one statement."""
-        ...
-
-    def cursor(self) -> Any:
-        """Run many statements at once."""
-        ...
-
-    def commit(self) -> None:
-        """End the transaction; what it wrote is on disk."""
-        ...
-
-    def rollback(self) -> None:
-        """Undo the transaction."""
-        ...
-
-    def close(self) -> None:
-        """End the connection."""
-        ...
-
-
 @dataclass(frozen=True)
-class _Database:
-    """Connection and SQL dialect of a database."""
+class Upload:
+    """Table of data that came in."""
 
-    connect: Callable[[], Connection]
-    mark: str  # of a parameter
-    serial: str
-    real: str
+    id: str  # of the request: the same id is stored once
+    time: str  # UTC
+    who: str  # name of the key
+    kind: str  # what its rows are
+    rows: int
+    products: int
+    first: str  # period
+    last: str
+    filled: int  # prices and orders that it lacked, taken from decisions
+    rejected: str  # JSON: products that are left out because of it, and why
+    content: bytes  # Parquet
+    withdrawn: str = ""  # when and by whom
+    seq: int = 0
+
+
+TABLES = {
+    StoredDecision: "lostsales_decisions",
+    Activation: "lostsales_activations",
+    Upload: "lostsales_uploads",
+}
 
 
 Work = Callable[[Connection], Any]
@@ -111,21 +122,20 @@ class DecisionStore:
         text = str(target)
         self._lock: IO[bytes] | None = None
         if text.startswith(POSTGRES):
-            self._database = _postgres(text)
+            self._database = postgres(text)
         else:
-            self._lock = _locked(Path(text))
-            self._database = _sqlite(Path(text))
+            self._lock = locked(Path(text))
+            self._database = sqlite(Path(text))
         try:
             self._writer = self._database.connect()
             self._reader = self._database.connect()
-            for statement in SCHEMA.format(serial=self._database.serial, real=self._database.real).split(";"):
-                if statement.strip():
-                    self._writer.execute(statement)
+            for statement in self._database.statements(SCHEMA):
+                self._writer.execute(statement)
             self._writer.commit()
         except Exception as error:  # noqa: BLE001, whatever a database driver raises
             if self._lock is not None:
                 self._lock.close()
-            raise LostSalesError(f"decisions cannot be stored in {_shown(text)}: {_reason(error)}") from None
+            raise LostSalesError(f"decisions cannot be stored in {shown(text)}: {reason(error)}") from None
         self._reading = threading.Lock()
         self._waiting: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_all, name="decisions", daemon=True)
@@ -140,23 +150,59 @@ class DecisionStore:
             self._lock.close()
 
     def add(self, decisions: Sequence[StoredDecision]) -> "Future[list[StoredDecision]]":
-        """Store decisions; the future is done once they are on disk. A known id returns the stored decision."""
-        return self._submit(lambda connection: [self._add(connection, each) for each in decisions])
+        """Store decisions; the future is done once they are on disk.
+
+        A known id returns the stored decision; if that says something else, nothing is stored.
+        """
+
+        def work(connection: Connection) -> list[StoredDecision] | TakenError:
+            known = self._known(reading(connection), [each.id for each in decisions])
+            if any(_content(known[each.id]) != _content(each) for each in decisions if each.id in known):
+                return TakenError("the id belongs to another decision")
+            connection.cursor().executemany(self._insert(StoredDecision), [_values(each) for each in decisions])
+            found = self._known(reading(connection), [each.id for each in decisions])
+            return [found[each.id] for each in decisions]
+
+        return self._submit(work)
 
     def add_many(self, decisions: Sequence[StoredDecision]) -> "Future[int]":
-        """Store decisions with new ids in one transaction, as fast as possible."""
-        rows = [_values(each) for each in decisions]
+        """Store decisions with new ids in one transaction, as fast as possible: the last number given.
 
-        def work(connection: Connection) -> int:
-            connection.cursor().executemany(self._insert(StoredDecision, "lostsales_decisions"), rows)
-            return len(rows)
+        Nothing is stored if one of the products has a decision by now.
+        """
+        rows = [_values(each) for each in decisions]
+        wanted = {(each.series, each.period) for each in decisions}
+
+        def work(connection: Connection) -> int | TakenError:
+            for period in {each.period for each in decisions}:
+                taken = reading(connection)(self._latest, (period, period))
+                if any((row[5], row[6]) in wanted for row in taken if row[7] != "withdrawn"):
+                    return TakenError("someone has decided meanwhile")
+            connection.cursor().executemany(self._insert(StoredDecision), rows)
+            return int(connection.execute("SELECT max(seq) FROM lostsales_decisions").fetchone()[0] or 0)
 
         return self._submit(work)
 
     def add_activation(self, activation: Activation) -> "Future[None]":
         """Store that a version was activated."""
-        sql = self._insert(Activation, "lostsales_activations")
+        sql = self._insert(Activation)
         return self._submit(lambda connection: connection.execute(sql, _values(activation)) and None)
+
+    def add_upload(self, upload: Upload) -> "Future[None]":
+        """Store data that came in."""
+        sql = self._insert(Upload)
+        return self._submit(lambda connection: connection.execute(sql, _values(upload)) and None)
+
+    def withdraw(self, upload: str, by: str) -> "Future[None]":
+        """Mark data that came in as withdrawn."""
+        mark = self._database.mark
+        sql = f"UPDATE lostsales_uploads SET withdrawn = {mark} WHERE id = {mark} AND withdrawn = ''"
+        return self._submit(lambda connection: connection.execute(sql, (by, upload)) and None)
+
+    def uploads(self) -> list[Upload]:
+        """All data that came in, the oldest first."""
+        rows = self._read("SELECT * FROM lostsales_uploads ORDER BY seq", ())
+        return [Upload(*(*row[1:], row[0])) for row in rows]
 
     def decisions(
         self, *, series: str = "", period: str = "", status: str = "", before: int = 0, limit: int = 100
@@ -169,9 +215,29 @@ class DecisionStore:
         return [_decision(row) for row in self._read(sql, tuple(given.values()))]
 
     def latest(self, period: str) -> dict[str, StoredDecision]:
-        """Last decision on every product in a period, by series."""
-        sql = f"SELECT * FROM lostsales_decisions WHERE period = {self._database.mark} ORDER BY seq"
-        return {row[5]: _decision(row) for row in self._read(sql, (period,))}
+        """Last decision on every product in a period, by series, unless it was withdrawn."""
+        found = (_decision(row) for row in self._read(self._latest, (period, period)))
+        return {each.series: each for each in found if each.status != "withdrawn"}
+
+    def known(self, ids: Sequence[str]) -> dict[str, StoredDecision]:
+        """Stored decisions with some ids."""
+        return self._known(self._read, ids)
+
+    @property
+    def _latest(self) -> str:
+        """Statement for the last decision on every product in a period, which it takes twice."""
+        mark = self._database.mark
+        last = f"SELECT max(seq) FROM lostsales_decisions WHERE period = {mark} GROUP BY series"
+        return f"SELECT * FROM lostsales_decisions WHERE period = {mark} AND seq IN ({last})"
+
+    def _known(self, read: Read, ids: Sequence[str]) -> dict[str, StoredDecision]:
+        found: dict[str, StoredDecision] = {}
+        for start in range(0, len(ids), MOST_MARKS):
+            some = tuple(ids[start : start + MOST_MARKS])
+            marks = ", ".join([self._database.mark] * len(some))
+            rows = read(f"SELECT * FROM lostsales_decisions WHERE id IN ({marks})", some)
+            found |= {row[1]: _decision(row) for row in rows}
+        return found
 
     def activations(self, limit: int = 100) -> list[Activation]:
         """Activations, the newest first."""
@@ -191,17 +257,12 @@ class DecisionStore:
         except Exception:  # noqa: BLE001, whatever a database driver raises
             return False
 
-    def _add(self, connection: Connection, decision: StoredDecision) -> StoredDecision:
-        connection.execute(self._insert(StoredDecision, "lostsales_decisions"), _values(decision))
-        sql = f"SELECT * FROM lostsales_decisions WHERE id = {self._database.mark}"
-        return _decision(connection.execute(sql, (decision.id,)).fetchone())
-
-    def _insert(self, kind: type, table: str) -> str:
+    def _insert(self, kind: type[StoredDecision] | type[Activation] | type[Upload]) -> str:
         names = [each.name for each in fields(kind) if each.name != "seq"]
         columns = ", ".join(f'"{name}"' for name in names)
         marks = ", ".join([self._database.mark] * len(names))
-        ignored = " ON CONFLICT (id) DO NOTHING" if kind is StoredDecision else ""
-        return f"INSERT INTO {table} ({columns}) VALUES ({marks}){ignored}"
+        known = " ON CONFLICT (id) DO NOTHING" if kind is StoredDecision else ""
+        return f"INSERT INTO {TABLES[kind]} ({columns}) VALUES ({marks}){known}"
 
     def _read(self, sql: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self._reading:
@@ -209,7 +270,7 @@ class DecisionStore:
                 rows: list[tuple[Any, ...]] = self._reader.execute(sql, parameters).fetchall()
                 self._reader.rollback()  # so that the next query sees what was written meanwhile
             except Exception:
-                self._reader = _again(self._reader, self._database)
+                self._reader = again(self._reader, self._database)
                 raise
             return rows
 
@@ -249,75 +310,39 @@ class DecisionStore:
                     self._write([job])
                 return
             for _, future in jobs:
-                future.set_exception(LostSalesError(f"the decision could not be stored: {_reason(error)}"))
+                future.set_exception(LostSalesError(f"the decision could not be stored: {reason(error)}"))
             if self._database.mark != "?":
                 with contextlib.suppress(Exception):
-                    self._writer = _again(self._writer, self._database)
+                    self._writer = again(self._writer, self._database)
             return
         for (_, future), result in zip(jobs, results, strict=True):
-            future.set_result(result)
+            if isinstance(result, TakenError):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
 
 
-def _again(connection: Connection, database: _Database) -> Connection:
-    with contextlib.suppress(Exception):
-        connection.close()
-    return database.connect()
+def last_activated(target: str | Path) -> str | None:
+    """Version that was activated last, read beside a running service; None if there is none yet."""
+    text = str(target)
+    if not text.startswith(POSTGRES) and not Path(text).is_file():
+        return None
+    try:
+        with contextlib.closing(postgres(text).connect() if text.startswith(POSTGRES) else read_only(text)) as store:
+            found = reading(store)("SELECT version FROM lostsales_activations ORDER BY seq DESC LIMIT 1", ())
+    except Exception as error:  # noqa: BLE001, whatever a database driver raises
+        raise LostSalesError(f"decisions cannot be read in {shown(text)}: {reason(error)}") from None
+    return str(found[0][0]) if found else None
 
 
-def _values(record: StoredDecision | Activation) -> tuple[Any, ...]:
+def _values(record: StoredDecision | Activation | Upload) -> tuple[Any, ...]:
     return tuple(getattr(record, each.name) for each in fields(record) if each.name != "seq")
+
+
+def _content(decision: StoredDecision) -> StoredDecision:
+    """Decision without its time and number."""
+    return replace(decision, time="", seq=0)
 
 
 def _decision(row: tuple[Any, ...]) -> StoredDecision:
     return StoredDecision(*(*row[1:], row[0]))
-
-
-def _sqlite(path: Path) -> _Database:
-    def connect() -> Connection:
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
-        return connection
-
-    return _Database(connect, "?", "INTEGER PRIMARY KEY AUTOINCREMENT", "REAL")
-
-
-def _postgres(url: str) -> _Database:
-    try:
-        import psycopg
-    except ImportError:
-        raise SettingError("decisions in PostgreSQL need psycopg: pip install 'lostsales[serve]'") from None
-
-    def connect() -> Connection:
-        connection: Connection = psycopg.connect(url, connect_timeout=10)
-        return connection
-
-    return _Database(connect, "%s", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "DOUBLE PRECISION")
-
-
-def _locked(path: Path) -> IO[bytes]:
-    """Lock on the decisions of one service; it ends with the process, however that ends."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise SettingError(f"decisions are stored in a file of a folder that exists, but {path} came")
-    check_output(path)  # before a lock file is created next to it
-    name = path.with_name(f".{path.name}.lock")
-    try:
-        lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o666), "ab")
-    except OSError as error:
-        raise SettingError(f"{name} cannot be written: {error.strerror}") from None
-    if try_lock(lock.fileno()) != "locked":
-        lock.close()
-        raise SettingError(f"another service stores its decisions in {path}")
-    return lock
-
-
-def _shown(target: str) -> str:
-    """Target without the password of a URL."""
-    if not target.startswith(POSTGRES):
-        return target
-    head, _, tail = target.partition("://")
-    return f"{head}://{tail.rpartition('@')[2]}"
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,29 +1,26 @@
 """Desk: one version of a policy with the history and today's rows of its shop, and the queries on them."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lostsales.apps.service.fleet_policy import FleetPolicy
 from lostsales.apps.service.morning import LIKELY, LOSES, NOT_KNOWN, STOCKOUT_LIKELY, MorningList
+from lostsales.apps.service.shop_data import ShopData
 from lostsales.apps.service.versions import PolicyVersion
-from lostsales.data.databases.query import sales_source
 from lostsales.data.labels import spelled
-from lostsales.data.log import SalesLog
-from lostsales.data.problem import Problem
+from lostsales.data.product_table import ProductTable
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.frames import ColumnTable
-from lostsales.data.reading.gate import read_good_series
-from lostsales.data.reading.table import SomeRows, Table, open_table, problem_beside
+from lostsales.data.reading.table import SomeRows, Table
 from lostsales.errors import LogError, LostSalesError
 from lostsales.evaluation.policy_on_log import check_policy, log_as_asked
-from lostsales.evaluation.report.open_period import open_rows
 from lostsales.policy.coming_periods import split_today
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -35,67 +32,33 @@ from lostsales.policy.recommendation import Recommendation, decision_flags, join
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats
 
-LOGS = ("log.parquet", "log.csv")
-TODAYS = ("today.parquet", "today.csv")
 CHUNK = 20_000  # rows decided at once
-
-
-@dataclass(frozen=True)
-class ShopFiles:
-    """Files with the history, today's rows and the problem of a shop."""
-
-    log: Path | None
-    today: Path | None
-    problem: Path | Problem | None = None
-
-    @classmethod
-    def beside(cls, folder: Path, log: Path | None, today: Path | None, problem: Path | None) -> "ShopFiles":
-        """Given files, else those next to the policy."""
-        return cls(log or _first(folder, LOGS), today or _first(folder, TODAYS), problem)
-
-    @property
-    def stamp(self) -> tuple[tuple[int, int, int], ...]:
-        """Stamp of the files that changes when one of them does."""
-        paths = [path for path in (self.log, self.today, self.problem) if isinstance(path, Path)]
-        stats = [path.stat() for path in paths if path.exists()]
-        return tuple((each.st_mtime_ns, each.st_size, each.st_ino) for each in stats)
-
-    @property
-    def moment(self) -> str:
-        """Time of the newest data, empty if there are none."""
-        paths = [path for path in (self.log, self.today) if path is not None and path.exists()]
-        newest = max((path.stat().st_mtime for path in paths), default=None)
-        return "" if newest is None else datetime.fromtimestamp(newest, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _first(folder: Path, names: Sequence[str]) -> Path | None:
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+MOST_ANSWERED = 200_000  # answers to systems that are kept: bounds memory
 
 
 @dataclass(frozen=True, eq=False)
-class ShopData:
-    """History of a shop and today's rows, read once for all versions."""
+class Answered:
+    """Last recommendations that systems were answered: what a decision on a product outside the list may be on."""
 
-    log: SalesLog | None
-    today: Table | None  # None if neither a file nor the log has it
-    is_derived: bool  # today's rows follow from the log
-    stamp: tuple[tuple[int, int, int], ...] = ()
-    moment: str = ""  # time of the newest file
-    left_out: dict[str, str] = field(default_factory=dict)  # products with bad rows in the log, and why
+    most: int = MOST_ANSWERED
+    _rows: dict[tuple[str, str, float, float], None] = field(default_factory=dict)  # oldest first
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @classmethod
-    def read(cls, files: ShopFiles) -> "ShopData":
-        """Read and check the files; a product with a bad row in the log is left out."""
-        stamp, moment = files.stamp, files.moment
-        log, left_out = None, dict[str, str]()
-        if files.log is not None:
-            source = sales_source(files.log, None)
-            problem = Problem.of(files.problem, problem_beside(source))
-            log, left_out = read_good_series(open_table(source, problem.reads), problem)
-        if files.today is not None:
-            return cls(log, open_table(files.today), False, stamp, moment, left_out)
-        today = None if log is None else ColumnTable(open_rows(log), "the period after the log")
-        return cls(log, today, True, stamp, moment, left_out)
+    def add(self, names: Array | None, periods: Array, price: Floats, order: Floats) -> None:
+        """Keep recommendations for some rows."""
+        if names is None:
+            return
+        kinds, of_row = np.unique(periods, return_inverse=True)
+        texts = np.array([spelled(each) for each in kinds], dtype=object)[of_row]
+        columns = names.astype(str).tolist(), texts.tolist(), price.tolist(), order.tolist()
+        with self._lock:
+            self._rows.update(dict.fromkeys(zip(*columns, strict=True)))
+            for oldest in list(islice(self._rows, max(0, len(self._rows) - self.most))):
+                del self._rows[oldest]
+
+    def has(self, name: str, period: str, price: float, order: float) -> bool:
+        """True if this was recommended."""
+        return (name, period, price, order) in self._rows
 
 
 class ProductToday(NamedTuple):
@@ -118,12 +81,14 @@ class Desk:
     day: OpenDay | None
     morning: MorningList
     left_out: dict[str, str]  # products of today without a decision, and why
+    answered: Answered = field(default_factory=Answered)
 
     @classmethod
-    def of(cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData) -> "Desk":
-        """Decide for all of today's rows, except products with bad rows."""
-        recent = None
-        if data.log is not None:
+    def of(
+        cls, version: PolicyVersion, policy: SavedPolicy, data: ShopData, recent: RecentRows | None = None
+    ) -> "Desk":
+        """Decide for all of today's rows, except products with bad rows; `recent` rows of the same log may be known."""
+        if data.log is not None and recent is None:
             check_policy(policy, data.log, None)
             recent = RecentRows.of(log_as_asked(policy, data.log))
         if data.today is None or not data.today.rows:
@@ -136,10 +101,31 @@ class Desk:
         """Policy that decides for a product: in a fleet, that of its shard."""
         return self.policy.policy_of(name) if isinstance(self.policy, FleetPolicy) else self.policy
 
+    @cached_property
+    def products(self) -> ProductTable | None:
+        """Facts of the products of the log, None without one."""
+        if self.recent is None or self.recent.log.stock is None:
+            return None
+        return ProductTable.of(self.recent.log.decisions("check a decision"), self.policy.problem.rules)
+
+    def unit_cost(self, view: View) -> Floats:
+        """Mean cost of a unit of each product in the log, (rows,); NaN where it is not known."""
+        if self.products is None or view.names is None:
+            return np.full(len(view.stock), np.nan)
+        at = self.products.attributes.places(view.names, len(view.stock))
+        return np.where(at >= 0, self.products.order_cost[at], np.nan)
+
     @property
     def is_fleet(self) -> bool:
         """True for a fleet, whose verdict is that of `fleet compare`."""
         return isinstance(self.policy, FleetPolicy)
+
+    @property
+    def periods(self) -> dict[str, Any]:
+        """Today's period of each product."""
+        if self.day is None or self.day.view.dates is None:
+            return {}
+        return dict(zip(self.morning.name.tolist(), list(self.day.view.dates), strict=True))
 
     @property
     def verdict(self) -> PolicyVerdict | None:
@@ -156,7 +142,11 @@ class Desk:
     ) -> Recommendation:
         """Decide for rows; their history is `recent`, by default that of the desk."""
         day = open_day(self.policy, self.recent if recent is None else recent, today, repeats=repeats)
-        return recommended(self.policy, day, reasons=reasons)
+        found = recommended(self.policy, day, reasons=reasons)
+        names = self.policy.problem.columns
+        columns = (found.columns[names.price], found.columns[names.order])
+        self.answered.add(day.view.names, day.keys[names.period], *columns)
+        return found
 
     def situation(self, name: str) -> ProductToday:
         """Situation of a product of today's list."""
@@ -249,7 +239,15 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> M
     on_order = np.zeros(rows) if today is None else _on_order(today)
     if day is not None and day.view.pipeline is not None:
         on_order = day.view.on_order
-    return MorningList(period=period, on_order=on_order, status=np.zeros(rows, dtype=np.int64), **columns)
+    return MorningList(
+        period=period,
+        on_order=on_order,
+        status=np.zeros(rows, dtype=np.int64),
+        number=np.zeros(rows, dtype=np.int64),
+        decided_price=np.full(rows, np.nan),
+        decided_order=np.full(rows, np.nan),
+        **columns,
+    )
 
 
 def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str, Array]:

@@ -31,7 +31,7 @@ async def export(service: Here, _: Reader, asked: Asked) -> Response:
     """Today's list as CSV, with the decisions."""
     desk = service.desk
     rows = desk.morning.rows(asked)
-    periods = np.unique(desk.morning.period.astype(str)).tolist() if len(desk.morning) else []
+    periods = desk.morning.periods
     latest = await service.run(
         lambda: {name: each for period in periods for name, each in service.store.latest(period).items()}
     )

@@ -10,11 +10,12 @@ from pydantic import BaseModel, ValidationError
 
 from lostsales.apps.service import models
 from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, situation_of, what_if_answer
-from lostsales.apps.service.api import findings_of, policies_answer
+from lostsales.apps.service.api import policies_answer
+from lostsales.apps.service.deciding import decision_json
 from lostsales.apps.service.keys import Key
 from lostsales.apps.service.morning import Query
-from lostsales.apps.service.problems import Refused
-from lostsales.apps.service.service import Service, decision_json, stored
+from lostsales.apps.service.problems import Refused, findings_of
+from lostsales.apps.service.service import Service
 from lostsales.errors import LostSalesError
 
 MOST_LISTED = 200  # products of one answer
@@ -91,19 +92,23 @@ def mcp_server(service: Service, key: Key) -> MCPServer:
     @server.tool(annotations=WRITES)
     async def decide(
         series: str,
-        status: Literal["accepted", "changed", "declined"],
+        status: Literal["accepted", "changed", "declined", "withdrawn"],
         version: str,
         recommended_price: float,
         recommended_order: float,
         price: float | None = None,
         order: float | None = None,
         reason: str = "",
+        confirmed: bool = False,
     ) -> dict[str, Any]:
         """Store a decision on a recommendation; refused if the recommendation has changed since it was seen."""
         seen = {"version": version, "price": recommended_price, "order": recommended_order}
         given = {"series": series, "status": status, "recommended": seen, "price": price, "order": order}
-        new = _told(lambda: stored(service.desk, _asked(models.NewDecision, **given, reason=reason), key.name))
-        return decision_json((await service.decide([new]))[0])
+        new = _asked(models.NewDecision, **given, reason=reason, confirmed=confirmed)
+        try:
+            return decision_json((await service.decide([new], key.name))[0])
+        except Refused as refused:
+            raise _error_of(refused) from None
 
     return server
 
@@ -121,6 +126,10 @@ def _told(answer: Callable[[], Answer]) -> Answer:
     try:
         return answer()
     except Refused as refused:
-        raise ToolError("; ".join([refused.message, *refused.findings])) from None
+        raise _error_of(refused) from None
     except LostSalesError as error:
         raise ToolError(str(error)) from None
+
+
+def _error_of(refused: Refused) -> ToolError:
+    return ToolError("; ".join([refused.message, *refused.findings]))

@@ -91,18 +91,26 @@ class ForecastRequest(About):
     price: Amount | None = Field(None, description="By default the recommended price.", examples=[None])
 
 
-class ExpectedJson(BaseModel):
-    """Expected outcome of an action, today and (value) from today on."""
+Figure = float | None
 
-    demand: float | None
-    sales: float | None
-    lost: float | None
-    leftover: float | None
-    stockout_chance: float | None
-    profit: float | None = Field(
+
+class ExpectedJson(BaseModel):
+    """Expected outcome of an action: today, in the periods until the next order would arrive, and from today on."""
+
+    demand: Figure
+    sales: Figure
+    lost: Figure
+    leftover: Figure
+    stockout_chance: Figure
+    profit: Figure = Field(
         description="Until the next order would arrive, with stock and orders on their way valued at cost."
     )
-    value: float | None
+    value: Figure = Field(description="Of today and all that follows.")
+    cover_demand: Figure = Field(description="Until the next order would arrive, as what follows.")
+    cover_sales: Figure
+    cover_lost: Figure
+    cover_leftover: Figure = Field(description="At the end.")
+    cover_stockout_chance: Figure = Field(description="In any of these periods.")
 
 
 class ActionJson(BaseModel):
@@ -113,6 +121,7 @@ class ActionJson(BaseModel):
     stock: float
     unit_cost: float | None = None
     expected: ExpectedJson | None = Field(description="Null if the policy has no demand model.")
+    periods: int | None = Field(None, description="Periods until the next order would arrive, today's among them.")
     unseen: bool = Field(False, description="Demand is unknown there, or the product never had this price or order.")
 
 
@@ -234,19 +243,32 @@ class NewDecision(_Asked):
     period: Annotated[Text, Field(min_length=1, max_length=50)] | int | None = Field(
         None, description="By default the period of today's list.", examples=[50]
     )
-    status: Literal["accepted", "changed", "declined"] = Field(examples=["changed"])
+    status: Literal["accepted", "changed", "declined", "withdrawn"] = Field(
+        description="`withdrawn` undoes the last decision on a product of today's list.", examples=["changed"]
+    )
     price: Amount | None = Field(None, description="Price of a changed decision.", examples=[5.5])
     order: Amount | None = Field(None, description="Order of a changed decision.", examples=[8])
     reason: Annotated[Text, Field(max_length=MOST_REASON)] = Field("", examples=["a delivery is late"])
     recommended: Recommended | None = Field(
         None,
         description="Recommendation that was seen: needed to accept, and for products that are not in today's list. "
-        "If the active version recommends something else, the status is 409 and nothing is stored.",
+        "If the active version recommends something else, or has not answered this for such a product, the status is "
+        "409 and nothing is stored.",
         examples=[{"price": 5.0, "order": 11.0, "version": "policy-0f3b6c1d2e4a"}],
     )
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")] | None = Field(
-        None, description="Id of your choice; the same id is stored once.", examples=["5f0c2a1be7d94c0c"]
+        None,
+        description="Id of your choice; the same id is stored once, and 409 if it belongs to another decision.",
+        examples=["5f0c2a1be7d94c0c"],
     )
+    confirmed: bool = Field(
+        False, description="Store a price or an order even if it is against the rules or far from all that was tried."
+    )
+
+    @property
+    def period_text(self) -> str | None:
+        """Period as the list spells it."""
+        return None if self.period is None else str(self.period)
 
     @model_validator(mode="after")
     def _whole(self) -> "NewDecision":
@@ -264,6 +286,13 @@ class DecisionsRequest(_Asked):
     """Decisions to store together."""
 
     decisions: list[NewDecision] = Field(min_length=1, max_length=MOST_DECISIONS)
+
+    @model_validator(mode="after")
+    def _own_ids(self) -> "DecisionsRequest":
+        ids = [each.id for each in self.decisions if each.id]
+        if len(set(ids)) < len(ids):
+            raise ValueError("every decision must have an id of its own")
+        return self
 
 
 class DecisionJson(BaseModel):
@@ -295,6 +324,34 @@ class StoredAnswer(BaseModel):
     """Stored decisions, now on disk."""
 
     decisions: list[DecisionJson]
+
+
+class UploadJson(BaseModel):
+    """Data that came in."""
+
+    id: str
+    time: str
+    who: str
+    kind: str
+    rows: int
+    products: int
+    first: str = Field(description="First period.")
+    last: str = Field(description="Last period.")
+    filled: int = Field(description="Prices and orders that the rows lacked, taken from decisions.")
+    rejected: dict[str, str] = Field(description="Products with rows that cannot be used, and why.")
+    withdrawn: str = Field(description="When and by whom, empty if it counts.")
+
+
+class UploadsAnswer(BaseModel):
+    """Data that came in, the newest first."""
+
+    uploads: list[UploadJson]
+
+
+class UploadRowsRequest(_Asked):
+    """Rows that come in as JSON."""
+
+    rows: list[Row] = Field(min_length=1, max_length=MOST_RECENT, examples=[[{"series": "3", "stock": 6}]])
 
 
 class HealthAnswer(BaseModel):

@@ -48,7 +48,10 @@ class MorningList:
     chance: Floats  # of a stock-out
     profit: Floats  # expected until the next order arrives, with stock and orders on their way valued at cost
     flag: Array  # text, empty where there is nothing to beware of
-    status: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # index into STATUSES, kept up to date
+    status: Ints  # index into STATUSES, kept up to date as the three that follow
+    decided_price: Floats  # NaN where nothing was decided, or it was declined
+    decided_order: Floats
+    number: Ints  # of the last decision, rising: an older one does not replace it
     lock: threading.Lock = field(default_factory=threading.Lock)
     _orders: dict[tuple[str, bool], Ints] = field(default_factory=dict)
 
@@ -56,6 +59,11 @@ class MorningList:
 
     def __len__(self) -> int:
         return len(self.name)
+
+    @property
+    def periods(self) -> list[str]:
+        """Periods of the products, each once."""
+        return sorted({str(each) for each in self.period.tolist()})
 
     @cached_property
     def is_flagged(self) -> Bools:
@@ -95,12 +103,15 @@ class MorningList:
         return {show: int(np.count_nonzero(self._shown(show))) for show in SHOWS}
 
     def mark(self, decisions: Iterable[StoredDecision]) -> None:
-        """Mark decided products; decisions on other periods are ignored."""
+        """Mark decided products; decisions on other periods, and older ones than known, are ignored."""
         with self.lock:
             for each in decisions:
                 at = self.place.get(each.series)
-                if at is not None and self.period[at] == each.period:
-                    self.status[at] = STATUSES.index(each.status)
+                if at is not None and self.period[at] == each.period and each.seq >= self.number[at]:
+                    self.number[at] = each.seq
+                    self.status[at] = STATUSES.index(each.status) if each.status in STATUSES else 0
+                    self.decided_price[at] = np.nan if each.price is None else each.price
+                    self.decided_order[at] = np.nan if each.order is None else each.order
 
     def _shown(self, show: Show) -> Bools:
         if show == "exceptions":

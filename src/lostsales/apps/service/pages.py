@@ -17,13 +17,14 @@ from lostsales.apps.figures_shown import ESTIMATORS, Shown
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import service_of
+from lostsales.apps.service.deciding import digest
 from lostsales.apps.service.decisions import Status
 from lostsales.apps.service.keys import SCOPES, Scope
 from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
 from lostsales.apps.service.morning import Query as ListQuery
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
-from lostsales.apps.service.service import Service, digest, stored
+from lostsales.apps.service.service import Service
 
 PAGE = 50  # rows of a page
 TRAIL = 50  # decisions of a page
@@ -62,7 +63,8 @@ async def _csrf_of(request: Request) -> str:
     return doorkeeper.local_csrf if session is None else session.csrf
 
 
-async def _shown(request: Request, template: str, content: dict[str, Any], status: int = 200) -> HTMLResponse:
+async def shown_page(request: Request, template: str, content: dict[str, Any], status: int = 200) -> HTMLResponse:
+    """Page of a template, with what every page shows."""
     service = await service_of(request)
     principal: Principal | None = request.scope.get("principal")
     found = {
@@ -135,7 +137,7 @@ async def today(
         "done": done,
         "link": lambda **changes: _link(asked, **changes),
     }
-    return await _shown(request, "_list.html" if fragment else "list.html", content)
+    return await shown_page(request, "_list.html" if fragment else "list.html", content)
 
 
 def _rows(service: Service, chosen: Sequence[int] | np.ndarray[Any, Any]) -> list[dict[str, Any]]:
@@ -148,7 +150,7 @@ def _rows(service: Service, chosen: Sequence[int] | np.ndarray[Any, Any]) -> lis
 
 _COLUMNS = (
     "name", "period", "stock", "on_order", "last_sales", "last_stockout", "last_price", "price", "order", "demand",
-    "chance", "profit", "flag",
+    "chance", "profit", "flag", "decided_price", "decided_order",
 )  # fmt: skip
 
 
@@ -178,24 +180,25 @@ async def product(
     given = {"price": price, "order": order, "stock": stock, "unit_cost": unit_cost}
     asked = models.WhatIfRequest(series=series, **{k: v for k, v in given.items() if v is not None and 0 <= v <= 1e12})
     content = await service.run(lambda: product_page(desk, service.store, asked))
-    return await _shown(request, "product.html", content | {"notice": None, "typed": {}})
+    return await shown_page(request, "product.html", content | {"notice": None, "typed": {}})
 
 
-async def _form(request: Request, csrf: Annotated[str, Form(max_length=200)] = "") -> None:
+async def checked_form(request: Request, csrf: Annotated[str, Form(max_length=200)] = "") -> None:
     """Check that this service made the form, for this browser."""
     principal = principal_of(request)
     doorkeeper: Doorkeeper = request.app.state.doorkeeper
     check_csrf(doorkeeper.local_csrf if principal.session is None else principal.session.csrf, csrf)
 
 
-def _may(request: Request, scope: Scope) -> Principal:
+def may(request: Request, scope: Scope) -> Principal:
+    """Caller, whose key must have a scope."""
     principal = principal_of(request)
     if not principal.key.allows(scope):
         raise Refused(403, f"this key may not do this: it needs the scope {scope}")
     return principal
 
 
-@router.post("/decide", dependencies=[Depends(_form)])
+@router.post("/decide", dependencies=[Depends(checked_form)])
 async def decide(
     request: Request,
     service: Here,
@@ -209,10 +212,11 @@ async def decide(
     order: Annotated[str, Form(max_length=50)] = "",
     reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
     id: Annotated[str | None, Form(pattern="^[A-Za-z0-9_-]{8,64}$")] = None,  # noqa: A002, as in the API
+    confirmed: Annotated[bool, Form()] = False,
     back: Annotated[str, Form(max_length=2000)] = "/",
 ) -> Response:
     """Store one decision on what was shown, and go back; typed numbers are a change, whichever button was used."""
-    who = _may(request, "decide")
+    who = may(request, "decide")
     fields = Shown("").field(shown_price), Shown("").field(shown_order)
     if status == "accepted" and any(typed not in ("", own) for typed, own in zip((price, order), fields, strict=True)):
         status = "changed"
@@ -222,18 +226,18 @@ async def decide(
         try:
             new = models.NewDecision.model_validate(
                 {"series": series, "period": period, "status": status, "reason": reason, "id": id}
-                | {"recommended": seen}
+                | {"recommended": seen, "confirmed": confirmed}
                 | given
             )
         except ValueError:
             needed = "a changed decision has a price, an order (neither below 0) and a reason"
             raise Refused(422, f"nothing was stored: {needed}") from None
-        await service.decide([stored(service.desk, new, who.key.name)])
+        await service.decide([new], who.key.name)
     except Refused as refused:
         typed = {"price": price, "order": order, "reason": reason}
         typed |= {name: "" for name, own in zip(("price", "order"), fields, strict=True) if typed[name] == own}
         return await _not_stored(request, service, series, refused, typed)
-    return _done(request, _inside(back))
+    return done_at(request, inside(back))
 
 
 async def _not_stored(
@@ -245,26 +249,26 @@ async def _not_stored(
     desk = service.desk
     content = await service.run(lambda: product_page(desk, service.store, models.WhatIfRequest(series=series)))
     kept = {name: text for name, text in typed.items() if text}
-    return await _shown(request, "product.html", content | {"notice": refused, "typed": kept}, refused.status)
+    return await shown_page(request, "product.html", content | {"notice": refused, "typed": kept}, refused.status)
 
 
 def _wants_json(request: Request) -> bool:
     return "application/json" in request.headers.get("accept", "")
 
 
-def _done(request: Request, address: str) -> Response:
+def done_at(request: Request, address: str) -> Response:
     """Redirect to an address: a browser by itself, the script of a page by JSON."""
     return JSONResponse({"next": address}) if _wants_json(request) else RedirectResponse(address, 303)
 
 
-@router.post("/accept-unflagged", dependencies=[Depends(_form)])
+@router.post("/accept-unflagged", dependencies=[Depends(checked_form)])
 async def accept_unflagged(
     request: Request, service: Here, asked: Asked, shown: Annotated[str, Form(max_length=64)] = ""
 ) -> Response:
     """Accept all unflagged products that the list shows, if they are still as it showed them."""
-    who = _may(request, "decide")
+    who = may(request, "decide")
     count = await service.accept_all(asked, shown, who.key.name)
-    return _done(request, _link(asked, done=count))
+    return done_at(request, _link(asked, done=count))
 
 
 @router.get("/decisions")
@@ -281,7 +285,7 @@ async def decisions(
     found = await service.run(lambda: service.store.decisions(series=name, status=known, before=before, limit=TRAIL))
     further = found[-1].seq if len(found) == TRAIL else None
     content = {"decisions": found, "series": name, "status": known, "next": further, "before": before}
-    return await _shown(request, "decisions.html", content)
+    return await shown_page(request, "decisions.html", content)
 
 
 @router.get("/policies")
@@ -301,10 +305,10 @@ async def policies(request: Request, service: Here, _: Reader) -> Response:
         "verdict": service.desk.verdict,
         "estimators": ESTIMATORS,
     }
-    return await _shown(request, "policies.html", content)
+    return await shown_page(request, "policies.html", content)
 
 
-@router.post("/policies/activate", dependencies=[Depends(_form)])
+@router.post("/policies/activate", dependencies=[Depends(checked_form)])
 async def activate(
     request: Request,
     service: Here,
@@ -312,9 +316,9 @@ async def activate(
     reason: Annotated[str, Form(max_length=models.MOST_REASON)] = "",
 ) -> Response:
     """Activate a version, possibly the previous one."""
-    who = _may(request, "admin").key.name
+    who = may(request, "admin").key.name
     await service.run(lambda: service.activate(version, who, reason))
-    return _done(request, "/policies")
+    return done_at(request, "/policies")
 
 
 @router.get("/login")
@@ -322,7 +326,7 @@ async def sign_in_page(request: Request) -> Response:
     """Sign-in page."""
     if request.scope.get("principal") is not None:
         return RedirectResponse("/", 303)
-    return await _shown(request, "login.html", {"refused": ""})
+    return await shown_page(request, "login.html", {"refused": ""})
 
 
 @router.post("/login")
@@ -333,7 +337,7 @@ async def sign_in(request: Request, key: Annotated[str, Form(max_length=300)] = 
     try:
         known = doorkeeper.key_of(key.strip(), address)
     except Refused as refused:
-        return await _shown(request, "login.html", {"refused": refused.message}, refused.status)
+        return await shown_page(request, "login.html", {"refused": refused.message}, refused.status)
     cookie, _ = doorkeeper.sessions.open(known.id)
     response = RedirectResponse("/", 303)
     response.set_cookie(
@@ -347,7 +351,7 @@ async def sign_in(request: Request, key: Annotated[str, Form(max_length=300)] = 
     return response
 
 
-@router.post("/logout", dependencies=[Depends(_form)])
+@router.post("/logout", dependencies=[Depends(checked_form)])
 async def sign_out(request: Request) -> Response:
     """End the session: its cookie opens nothing any more."""
     doorkeeper: Doorkeeper = request.app.state.doorkeeper
@@ -358,10 +362,10 @@ async def sign_out(request: Request) -> Response:
 
 
 async def _message(request: Request, status: int, title: str, text: str) -> HTMLResponse:
-    return await _shown(request, "message.html", {"title": title, "text": text}, status)
+    return await shown_page(request, "message.html", {"title": title, "text": text}, status)
 
 
-def _inside(address: str) -> str:
+def inside(address: str) -> str:
     """Address within this service; anything else becomes the list."""
     plain = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if plain and "\\" not in address else "/"

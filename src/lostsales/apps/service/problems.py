@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from lostsales.errors import LogError, LostSalesError
 
@@ -35,14 +35,26 @@ class ProblemDetails(BaseModel):
     findings: list[str] = Field(
         default_factory=list, examples=[["stock must be a number of at least 0, but row 0 (series=3) has -4"]]
     )
+    confirm: bool = Field(False, description="The same request with `confirmed` is stored.")
 
 
 class Refused(Exception):  # noqa: N818, an answer rather than an error
     """Refusal of a request."""
 
-    def __init__(self, status: int, message: str = "", findings: Sequence[str] = (), retry: int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str = "",
+        findings: Sequence[str] = (),
+        retry: int | None = None,
+        confirm: bool = False,
+    ) -> None:
         super().__init__(message)
+        self.confirm = confirm
         self.status, self.message, self.findings, self.retry = status, message or TITLES[status], findings, retry
+
+    def __reduce__(self) -> tuple[type["Refused"], tuple[object, ...]]:
+        return type(self), (self.status, self.message, self.findings, self.retry, self.confirm)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -53,7 +65,9 @@ class Refused(Exception):  # noqa: N818, an answer rather than an error
     def response(self) -> JSONResponse:
         """Response in JSON."""
         findings = [_shortened(each) for each in self.findings[:MOST_FINDINGS]]
-        problem = ProblemDetails(status=self.status, message=_shortened(self.message), findings=findings)
+        problem = ProblemDetails(
+            status=self.status, message=_shortened(self.message), findings=findings, confirm=self.confirm
+        )
         return JSONResponse(problem.model_dump(), self.status, self.headers)
 
 
@@ -62,6 +76,14 @@ def refusal_of(error: LostSalesError) -> Refused:
     if isinstance(error, LogError):
         return Refused(422, "the rows cannot be used (rows count from 0)", error.findings)
     return Refused(422, TITLES[422], (str(error),))
+
+
+def findings_of(error: ValidationError) -> list[str]:
+    """Findings with their place, without the value."""
+    return [
+        f"{'.'.join(str(part) for part in each['loc']) or 'the body'}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
 
 
 def _shortened(text: str) -> str:

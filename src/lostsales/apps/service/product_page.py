@@ -48,12 +48,13 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
     choice = offered(desk, situation, recommended.price, recommended.order)
     instead = None if recommended.expected is None else what_if_answer(desk, asked)
     decided = store.decisions(series=name, limit=DECISIONS)
+    latest = next((each for each in decided if each.period == situation.period), None)
     return {
         "name": name,
         "period": situation.period,
         "why": why,
         "listed": {"flag": desk.morning.flag[at], "status": int(desk.morning.status[at])},
-        "latest": next((each for each in decided if each.period == situation.period), None),
+        "latest": latest if latest is not None and latest.status != "withdrawn" else None,
         "last_price": figure(situation.view.last_price[0]),
         "trace": None if trace is None else trace_figures(trace),
         "stockout_share": None if trace is None else trace.stockout_share,

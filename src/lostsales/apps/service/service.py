@@ -6,28 +6,34 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
-from hashlib import sha256
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from uuid import uuid4
-
-import numpy as np
 
 from lostsales.apps.service import models
 from lostsales.apps.service.batching import Batcher
-from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision
-from lostsales.apps.service.desk import Desk, ShopData, ShopFiles
+from lostsales.apps.service.bulk_process import BulkProcesses
+from lostsales.apps.service.deciding import CHANGED, accepted, check_usual, digest, now, records, repeats
+from lostsales.apps.service.decisions import (
+    Activation,
+    DecisionStore,
+    StoredDecision,
+    TakenError,
+    Upload,
+    last_activated,
+)
+from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
+from lostsales.apps.service.shop_data import ShopData, ShopFiles
+from lostsales.apps.service.uploads import FILE, Incoming, Kind, incoming_correction, incoming_rows, read_body, used
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion, StoreVersions, is_store
+from lostsales.data.reading.table import Table
 from lostsales.errors import LogError, LostSalesError
-from lostsales.types import Ints
 
-CHANGED = "this has changed"
+STARTED = "start"  # in place of a name
 EVALUATION = ".evaluation.json"  # next to a policy, output of `lostsales evaluate --json`
 MOST_EVALUATION = 20_000_000  # bytes of such a file
 Result = TypeVar("Result")
@@ -56,6 +62,7 @@ class Service:
     metrics: Metrics
     desk: Desk  # the active one: read it once in a request
     line: list[str] = field(default_factory=list)  # versions that led to the active one, which is the last
+    uploads: tuple[Incoming, ...] = ()  # all data that came in, the oldest first
     refused: RefusedData | None = None  # newer data than those of the desk
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "decide"))
     _changing: threading.Lock = field(default_factory=threading.Lock)
@@ -64,24 +71,21 @@ class Service:
     @classmethod
     def start(cls, path: Path, files: ShopFiles, settings: ServiceSettings) -> "Service":
         """Load the active version and decide for today's rows."""
-        folder = StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
-        store = DecisionStore(settings.decisions or folder.folder / "decisions.db")
+        folder = folder_of(path)
+        store = DecisionStore(decisions_of(folder, settings))
         try:
             activations = store.activations()
-            version = folder.initial(activations[0].version if activations else None)
-            if isinstance(folder, StoreVersions) and files.log is None:
-                rows, problem = folder.rows(version)
-                files = replace(files, log=rows, problem=files.problem or problem)
-            desk = Desk.of(version, folder.load(version), ShopData.read(files))
+            incoming = tuple(Incoming(each) for each in store.uploads())
+            recorded = activations[0].version if activations else None
+            desk, files = opened(folder, files, recorded, incoming)
+            version = desk.version.version
+            if not activations or activations[0].version != version:
+                before = activations[0].version if activations else ""
+                store.add_activation(Activation(now(), STARTED, version, before, "the service began with it")).result()
+            line = _line(activations, version)
+            executor = ThreadPoolExecutor(settings.workers, "decide")
             service = cls(
-                settings,
-                folder,
-                files,
-                store,
-                Metrics(),
-                desk,
-                line=_line(activations, version.version),
-                executor=ThreadPoolExecutor(settings.workers, "decide"),
+                settings, folder, files, store, Metrics(), desk, line=line, uploads=incoming, executor=executor
             )
         except BaseException:
             store.close()
@@ -91,9 +95,11 @@ class Service:
 
     def __post_init__(self) -> None:
         self.batcher = Batcher(lambda: self.desk, self.executor)
+        self.bulk = BulkProcesses(self.settings)
 
     def close(self) -> None:
         """Shut down; everything acknowledged is on disk already."""
+        self.bulk.close()
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.store.close()
 
@@ -122,7 +128,7 @@ class Service:
                 return self.desk
             # With the data on display: newer ones may be broken, which must not prevent leaving a version.
             desk = Desk.of(known[version], self.folder.load(known[version]), self.desk.data)
-            self.store.add_activation(Activation(_now(), who, version, before, reason)).result()
+            self.store.add_activation(Activation(now(), who, version, before, reason)).result()
             self._show(desk)
             self.line = _followed(self.line, version)
             self.metrics.activations.inc()
@@ -148,7 +154,7 @@ class Service:
                 if self.desk.data.stamp == self.files.stamp:
                     self._refuse(None)
                     return False
-                desk = Desk.of(self.desk.version, self.desk.policy, ShopData.read(self.files))
+                desk = self._desk_with(self.uploads)
             except (LostSalesError, OSError) as error:
                 reasons = error.findings if isinstance(error, LogError) else (str(error),)
                 self._refuse(RefusedData(self.files.moment, reasons))
@@ -157,42 +163,114 @@ class Service:
             self._refuse(None)
             return True
 
+    def _desk_with(self, uploads: Sequence[Incoming]) -> Desk:
+        policy = self.desk.policy
+        return Desk.of(self.desk.version, policy, ShopData.read(self.files, used(uploads), policy.problem))
+
+    def receive(self, kind: Kind, body: bytes | Table, who: str, identity: str = "") -> Upload:
+        """Store data that came in, and decide anew; what cannot be used as a whole is refused, and leaves nothing."""
+        table = read_body(body, self.settings.most_rows) if isinstance(body, bytes) else body
+        with self._changing:
+            if known := [each.upload for each in self.uploads if each.upload.id == identity]:
+                return known[0]
+            before, data = self.desk, self.desk.data
+            if kind == "deliveries" and data.problem.columns.received not in data.columns:
+                column = data.problem.columns.received
+                wanted = f"deliveries need a column {column!r} in the log, which has none: its orders arrive in full"
+                raise LostSalesError(wanted)
+            if kind in ("log", "today"):
+                new = incoming_rows(kind, table, data.problem, data.columns, self.store.latest, who, identity)
+                desk = self._desk_with((*self.uploads, new))
+            else:
+                new = incoming_correction(kind, table, data.problem, before.periods, who, identity)
+                desk = self._corrected(new)
+            names = set(new.names(data.problem))
+            rejected = {name: why for name, why in desk.left_out.items() if name in names}
+            if names and names <= set(rejected):
+                raise LogError(FILE, tuple(dict.fromkeys(f"{name}: {why}" for name, why in rejected.items())))
+            upload = replace(new.upload, rejected=json.dumps(json.loads(new.upload.rejected) | rejected))
+            self.store.add_upload(upload).result()
+            self.uploads = (*self.uploads, Incoming(upload))
+            self._show(desk)
+            return upload
+
+    def _corrected(self, new: Incoming) -> Desk:
+        """Desk after a correction: the log is read again only if its periods are concerned."""
+        uploads, periods = (*self.uploads, new), set(self.desk.morning.period.tolist())
+        if new.upload.kind == "stock" and {new.upload.first, new.upload.last} <= periods:
+            data = self.desk.data.counted(used(uploads))
+            return Desk.of(self.desk.version, self.desk.policy, data, self.desk.recent)
+        return self._desk_with(uploads)
+
+    def withdraw(self, upload: str, who: str) -> Upload:
+        """Leave out data that came in, and decide anew."""
+        with self._changing:
+            found = next((each.upload for each in self.uploads if each.upload.id == upload), None)
+            if found is None:
+                raise Refused(404, "there is no such upload")
+            if found.withdrawn:
+                return found
+            found = replace(found, withdrawn=f"{now()} {who}")
+            uploads = tuple(Incoming(found) if each.upload.id == upload else each for each in self.uploads)
+            desk = self._desk_with(uploads)
+            self.store.withdraw(upload, found.withdrawn).result()
+            self.uploads = uploads
+            self._show(desk)
+            return found
+
     def _refuse(self, refused: RefusedData | None) -> None:
         self.refused = refused
         self.metrics.refused.set(refused is not None)
 
     def _show(self, desk: Desk) -> None:
-        for period in np.unique(desk.morning.period.astype(str)) if len(desk.morning) else ():
-            desk.morning.mark(self.store.latest(str(period)).values())
-        self.desk = desk
+        """Replace the desk. A decision stored meanwhile is in the store when it is read, or marks the new list."""
+        with self._deciding:
+            self.desk = desk
+            for period in desk.morning.periods:
+                desk.morning.mark(self.store.latest(period).values())
         exceptions = int(desk.morning.is_flagged.sum())
         self.metrics.activated(desk.version.version, len(desk.morning), exceptions, len(desk.left_out))
 
-    async def decide(self, decisions: Sequence[StoredDecision]) -> list[StoredDecision]:
-        """Store decisions; they are on disk when this returns."""
+    async def decide(self, given: Sequence[models.NewDecision], who: str) -> list[StoredDecision]:
+        """Store decisions; they are on disk when this returns. Those that are stored already are answered again."""
+        desk, ids = self.desk, [each.id for each in given if each.id]
+        known = await self.run(self.store.known, ids) if ids else {}
+        for each in given:
+            if each.id in known and not repeats(each, who, known[each.id]):
+                raise Refused(409, f"the id {each.id} belongs to another decision: nothing was stored")
+        new = [each for each in given if each.id not in known]
+        found = records(desk, new, who)
+        if any(each.status == "changed" for each in new):
+            await self.run(check_usual, desk, new)
         try:
-            stored = await asyncio.wrap_future(self.store.add(decisions))
+            stored = await asyncio.wrap_future(self.store.add(found))
+        except TakenError as error:
+            raise Refused(409, f"{error}: nothing was stored") from None
         except LostSalesError as error:
             raise Refused(503, str(error), retry=5) from None
         self._count(stored)
-        return stored
+        fresh = iter(stored)
+        return [known[each.id] if each.id in known else next(fresh) for each in given]
 
     async def accept_all(self, query: Query, shown: str, who: str) -> int:
         """Accept every unflagged, undecided product that a query shows, if they are as `shown`."""
-        count: int = await self.run(self._accept_all, self.desk, query, shown, who)
+        count: int = await self.run(self._accept_all, query, shown, who)
         return count
 
-    def _accept_all(self, desk: Desk, query: Query, shown: str, who: str) -> int:
+    def _accept_all(self, query: Query, shown: str, who: str) -> int:
         with self._deciding:  # two simultaneous requests must not store everything twice
+            desk = self.desk
             rows = desk.morning.acceptable(query)
             if digest(desk, rows) != shown:
                 raise Refused(409, f"{CHANGED} since the list was loaded: nothing was stored, look at it again")
             decisions = [accepted(desk, at, who) for at in rows.tolist()]
             try:
-                self.store.add_many(decisions).result()
+                last = self.store.add_many(decisions).result()
+            except TakenError as error:
+                raise Refused(409, f"{CHANGED}: {error}, and nothing was stored; look at it again") from None
             except LostSalesError as error:
                 raise Refused(503, str(error), retry=5) from None
-            self._count(decisions)
+            self._count([replace(each, seq=last) for each in decisions])
             return len(decisions)
 
     def _count(self, decisions: Sequence[StoredDecision]) -> None:
@@ -211,6 +289,34 @@ class Service:
         except (OSError, ValueError, RecursionError):
             return None
         return _without_contributions(found) if isinstance(found, dict) else None
+
+
+def checked(path: Path, files: ShopFiles, settings: ServiceSettings) -> Desk:
+    """Desk that a service would start with; nothing is written, and another service may run meanwhile."""
+    folder = folder_of(path)
+    return opened(folder, files, last_activated(decisions_of(folder, settings)))[0]
+
+
+def folder_of(path: Path) -> PolicyFolder | StoreVersions:
+    """Versions of a store of a fleet, or of a policy file and its folder."""
+    return StoreVersions(path) if is_store(path) else PolicyFolder.of(path)
+
+
+def decisions_of(folder: PolicyFolder | StoreVersions, settings: ServiceSettings) -> str | Path:
+    """Where decisions are stored: by default next to the policy."""
+    return settings.decisions or folder.folder / "decisions.db"
+
+
+def opened(
+    folder: PolicyFolder | StoreVersions, files: ShopFiles, recorded: str | None, uploads: Sequence[Incoming] = ()
+) -> tuple[Desk, ShopFiles]:
+    """Desk of the version to begin with, and the files of its shop."""
+    version = folder.initial(recorded)
+    if isinstance(folder, StoreVersions) and files.log is None:
+        rows, problem = folder.rows(version)
+        files = replace(files, log=rows, problem=files.problem or problem)
+    policy = folder.load(version)
+    return Desk.of(version, policy, ShopData.read(files, used(uploads), policy.problem)), files
 
 
 def _line(activations: list[Activation], active: str) -> list[str]:
@@ -241,65 +347,3 @@ def _without_contributions(found: dict[str, Any]) -> dict[str, Any]:
         else each
         for name, each in kept.items()
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def accepted(desk: Desk, at: int, who: str) -> StoredDecision:
-    """Acceptance of the recommendation for a product of the list."""
-    listed = desk.morning
-    price, order = float(listed.price[at]), float(listed.order[at])
-    version, name, period = desk.version.version, str(listed.name[at]), str(listed.period[at])
-    return StoredDecision(uuid4().hex, _now(), who, version, name, period, "accepted", price, order, price, order, "")
-
-
-def digest(desk: Desk, rows: Ints) -> str:
-    """Hash of the recommendations for some products of the list."""
-    listed = desk.morning
-    texts = [desk.version.version, *listed.name[rows].tolist(), *listed.period[rows].tolist()]
-    figures = listed.price[rows].tobytes() + listed.order[rows].tobytes()
-    return sha256(json.dumps(texts).encode() + figures).hexdigest()
-
-
-def decision_json(decision: StoredDecision) -> dict[str, Any]:
-    """Stored decision for JSON."""
-    return asdict(decision)
-
-
-def stored(desk: Desk, given: models.NewDecision, who: str) -> StoredDecision:
-    """Record of a new decision; refused if a listed product has another recommendation than the one that was seen."""
-    at = desk.morning.place.get(given.series)
-    period = None if given.period is None else str(given.period)
-    if at is not None:
-        listed, version = desk.morning, desk.version.version
-        price, order, today = float(listed.price[at]), float(listed.order[at]), str(listed.period[at])
-        seen = given.recommended
-        if seen is None and given.status == "accepted":
-            raise Refused(422, findings=("recommended: the version, price and order that are accepted are needed",))
-        if period not in (None, today) or (seen and (seen.version, seen.price, seen.order) != (version, price, order)):
-            now = f"{version} recommends a price of {price:.10g} and an order of {order:.10g} for period {today}"
-            raise Refused(409, f"{CHANGED}: for product {given.series[:100]}, {now}; nothing was stored")
-        period = today
-    elif given.recommended is not None and period is not None:
-        version, price, order = given.recommended.version, given.recommended.price, given.recommended.order
-    else:
-        wanted = "a product of today's list, or else its period and what was recommended"
-        raise Refused(422, findings=(f"series must be {wanted}, but {given.series[:200]!r} came",))
-    chosen = {"accepted": (price, order), "changed": (given.price, given.order), "declined": (None, None)}
-    own_price, own_order = chosen[given.status]
-    return StoredDecision(
-        id=given.id or uuid4().hex,
-        time=_now(),
-        who=who,
-        version=version,
-        series=given.series,
-        period=period or "",
-        status=given.status,
-        recommended_price=price,
-        recommended_order=order,
-        price=own_price,
-        order=own_order,
-        reason=given.reason.strip(),
-    )

@@ -62,13 +62,20 @@ class PolicyFolder:
         return tuple(sorted(found, key=lambda each: each.modified, reverse=True))
 
     def initial(self, recorded: str | None) -> PolicyVersion:
-        """Initial version: the one that was activated last, else the named file, else the newest."""
+        """Initial version: the one that was activated last or has replaced its file, else the named, else the only."""
         versions = self.versions()
         if not versions:
             raise SettingError(
                 f"the folder {self.folder} has no policy file; `lostsales fit LOG --out POLICY` makes one"
             )
-        return _initial(versions, recorded, self.first)
+        found = _initial(versions, recorded, self.first)
+        if found is None:
+            names = ", ".join(each.name for each in versions[:5])
+            raise SettingError(
+                f"the folder {self.folder} has {len(versions)} policy files, and none of them was activated: name the "
+                f"one to begin with, as `lostsales serve {self.folder / versions[0].name}`; there are {names}"
+            )
+        return found
 
     def load(self, version: PolicyVersion) -> SavedPolicy:
         """Policy of a version; raise if its file was replaced."""
@@ -118,7 +125,7 @@ class StoreVersions:
             raise SettingError(f"the store {self.folder} has no finished version; `lostsales fleet fit` makes one")
         current = self.folder / "current"
         name = current.read_text(encoding="utf-8").strip() if current.is_file() else ""
-        return _initial(versions, recorded, self.folder / "versions" / name)
+        return _initial(versions, recorded, self.folder / "versions" / name) or versions[0]
 
     def load(self, version: PolicyVersion) -> SavedPolicy:
         """Policies of a version as one."""
@@ -134,9 +141,16 @@ def is_store(path: Path) -> bool:
     return (path / "versions").is_dir()
 
 
-def _initial(versions: tuple[PolicyVersion, ...], recorded: str | None, named: Path | None) -> PolicyVersion:
-    active = [each for each in versions if each.version == recorded]
-    return (active or [each for each in versions if each.path == named] or list(versions))[0]
+def _initial(versions: tuple[PolicyVersion, ...], recorded: str | None, named: Path | None) -> PolicyVersion | None:
+    """Recorded version, else the file of its name, else the named file, else the only one; None if it is not clear."""
+    name = "" if recorded is None else recorded[: -DIGITS - 1]
+    choices = (
+        [each for each in versions if each.version == recorded],
+        [each for each in versions if each.version[: -DIGITS - 1] == name],
+        [each for each in versions if each.path == named],
+        list(versions) if len(versions) == 1 else [],
+    )
+    return next((each[0] for each in choices if each), None)
 
 
 def _version(name: str, path: Path, digest: str, size: int, modified: float) -> PolicyVersion:

@@ -108,7 +108,7 @@ def propose(source: Any) -> Proposal:
 
 
 def _reasons_against(source: Any, found: TableFacts, problem: Problem) -> tuple[str, ...]:
-    """Why the table cannot be read with a problem; a large one is tried on the sample."""
+    """Reason why the table cannot be read with a problem; a large one is tried on the sample."""
     from lostsales.data.reading.gate import read_log
 
     try:

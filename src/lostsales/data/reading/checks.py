@@ -49,6 +49,13 @@ def check_out_of_stock(
     findings.check(exceeds(out_of_stock, length), f"{name} must not exceed open_time", out_of_stock, among=length)
 
 
+def check_salvage(findings: Findings, problem: Problem, salvage: Floats | None, price: Floats) -> None:
+    """A unit that is left brings no more than one that is sold."""
+    if salvage is not None:
+        name = problem.product.salvage if isinstance(problem.product.salvage, str) else "[product] salvage"
+        findings.check(exceeds(salvage, price), f"{name} must not exceed the price", salvage, among=price)
+
+
 def check_duplicates(findings: Findings, codes: Ints, period: Array, ordering: Ints | None) -> None:
     """No series has two rows of one period."""
     rows = np.arange(len(codes)) if ordering is None else ordering

@@ -15,6 +15,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.perishing import read_perishing
 from lostsales.data.reading.supply import LotColumns, read_on_order
 from lostsales.data.reading.table import Table, open_table
 from lostsales.types import Array, Bools, Floats, Ints
@@ -82,7 +83,7 @@ def _wanted(problem: Problem, have: tuple[str, ...]) -> list[str]:
         wanted += [stock or names.stock, *([names.order] if _only_order(problem) is None else [])]
     wanted += [*recorded, *([problem.open_time] if recorded and isinstance(problem.open_time, str) else [])]
     wanted += [*problem.feature_columns, *problem.attributes]
-    either = *costs.columns, supply.multiple, supply.minimum
+    either = *costs.columns, *problem.product.columns, supply.multiple, supply.minimum
     return list(dict.fromkeys([*wanted, *(each for each in either if isinstance(each, str))]))
 
 
@@ -106,6 +107,9 @@ def read_columns(reader: ColumnReader, problem: Problem) -> LogColumns:
         "adjustment": reader.optional(names.adjustment, negative=True),
         "out_of_stock": _out_of_stock(reader, names),
         "open_time": reader.number(open_time) if isinstance(open_time, str) else None,
+        "season_end": read_season_end(reader, problem, period),
+        "salvage": read_salvage(reader, problem),
+        **read_perishing(reader, problem),
     }
     costs, missing_costs, given_costs = read_costs(reader, problem)
     return LogColumns(
@@ -217,6 +221,39 @@ def fill_calendar(problem: Problem, period: Array, features: Floats) -> None:
     for index, feature in enumerate(problem.features):
         if feature.calendar is not None:
             features[:, index] = calendar_values(feature.name, feature.calendar, np.asarray(period), step)
+
+
+def read_season_end(reader: ColumnReader, problem: Problem, period: Array) -> Array | None:
+    """Last period of each row's product, (rows,); None without a season. One before its row is a finding."""
+    keys, names = problem.product, problem.columns
+    if keys.season_end is None:
+        return None
+    kinds = {"M": "a date", "f": "a whole number", "i": "a whole number"}
+    if keys.season_column is None:
+        if isinstance(keys.season_end, str) != (period.dtype.kind == "M"):
+            wanted = f"[product] season_end must be {kinds[period.dtype.kind]} as {names.period} is"
+            reader.findings.add(f"{wanted}, but it is {keys.season_end!r}")
+            return None
+        end = np.broadcast_to(np.asarray(keys.last_period(period)), period.shape)
+    else:
+        end = reader.period(keys.season_column)
+        if end.dtype.kind != period.dtype.kind:
+            reader.findings.add(
+                f"{keys.season_column} must be {kinds[period.dtype.kind]} as {names.period} is, "
+                f"but it has {kinds[end.dtype.kind]}s"
+            )
+            return None
+    name = keys.season_column or "[product] season_end"
+    reader.findings.check(period > end, f"{name} must not lie before the period of a row", end)
+    return end.astype(np.int64) if end.dtype.kind == "f" and not np.isnan(end).any() else end
+
+
+def read_salvage(reader: ColumnReader, problem: Problem) -> Floats | None:
+    """Salvage value of a unit, (rows,); None without a season."""
+    given = problem.product.salvage
+    if problem.product.season_end is None:
+        return None
+    return reader.number(given) if isinstance(given, str) else np.full(reader.table.rows, given or 0.0)
 
 
 ROLES = ("lost", "order", "holding")

@@ -23,7 +23,7 @@ Identifiability = Literal["identifiable", "knife-edge", "unidentifiable"]
 
 @dataclass(frozen=True)
 class CriticalQuantile:
-    """Whether a log identifies the critical quantile of demand at a price, if demands are independent."""
+    """Identification of the critical quantile of demand at a price, if demands are independent."""
 
     what: str  # such as "price 4"
     rows: int

@@ -83,7 +83,7 @@ class DecisionPanel:
 
     @cached_property
     def stock(self) -> Floats | None:
-        """When the period opened, None in a demand-only log."""
+        """Stock when the period opened, None in a demand-only log."""
         return None if self.log.stock is None else self.log.stock[self.rows] / self.scale
 
     def sales_at(self, periods: int) -> Floats:

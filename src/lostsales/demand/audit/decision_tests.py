@@ -100,7 +100,7 @@ def _orders(panel: DecisionPanel) -> Coefficient | None:
 
 
 def _yesterdays_price(panel: DecisionPanel) -> Coefficient | None:
-    """Only rows whose last two demands are observed: a law with a second lag would link yesterday's price too."""
+    """Mask of rows whose last two demands are observed: a law with a second lag would link yesterday's price too."""
     controls = [_law_inputs(panel), panel.demand_at(-1), panel.demand_at(-2), panel.calendar]
     return coefficient(panel.residual, panel.price_at(-1), np.column_stack(controls), panel.unit)
 

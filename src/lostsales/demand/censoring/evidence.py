@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from lostsales.data.calendar.dates import MONTH, WEEK
-from lostsales.data.encoding import attribute_columns, attributes, feature_columns
+from lostsales.data.encoding import attributes, feature_columns
 from lostsales.data.feature import Feature
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale, usual_price
@@ -37,7 +37,6 @@ class Evidence:
     integer: bool
     usual_price: Floats  # (series of the log,) 1 where series do not differ in price
     product: Ints  # (series of the log,) the product that a series is a part of
-    attributes: Floats  # (products, columns)
     is_season: Bools | None = None  # (columns of the market,) position in the year, None where there is none
 
     def __len__(self) -> int:
@@ -46,7 +45,7 @@ class Evidence:
     def part(self, kept: Bools) -> "Evidence":
         """Some of the rows; whole series, as a row may need those before it."""
         own: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        by_series = {"usual_price", "product", "attributes", "is_season"}
+        by_series = {"usual_price", "product", "is_season"}
         own |= {
             name: each[kept] for name, each in own.items() if isinstance(each, np.ndarray) and name not in by_series
         }
@@ -97,7 +96,6 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
     columns = feature_columns(log.problem.features, features.T)
     market = np.column_stack([*columns, *attributes(log, rows), np.zeros((len(rows), 0))])
     usual = usual_price(log) if usual is None else usual
-    first_part, product = np.unique(log.names.astype(str), return_index=True, return_inverse=True)[1:]
     return Evidence(
         rows=rows,
         series=log.series[rows],
@@ -112,8 +110,7 @@ def gather_evidence(log: SalesLog, usual: Floats | None = None) -> Evidence:
         is_censored=hidden,
         integer=observed.integer,
         usual_price=usual,
-        product=product,
-        attributes=attribute_columns(log)[1][first_part],
+        product=np.unique(log.names.astype(str), return_inverse=True)[1],
         is_season=_season_columns(log.problem.features, market.shape[1]),
     )
 

@@ -9,7 +9,6 @@ import numpy as np
 from lostsales.demand.law.count_loops import count_atoms, count_quantiles
 from lostsales.demand.law.means import Mean
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.series_effects import SeriesEffects
 from lostsales.types import Floats, Ints
 
 LEAST_MEAN = 0.05  # of the reference, at which a spread falls no further
@@ -107,10 +106,10 @@ class NoisePower:
 
 @dataclass(frozen=True, eq=False)
 class DemandLaw:
-    """D = scale * latent, or scale * exp(latent), whole where demand is; latent = mean + effects + spread * e.
+    """D = scale * latent, or scale * exp(latent), whole where demand is; latent = mean + level + spread * e.
 
-    The mean is shared by all series; the scale, the effects and the spread are those of the series. Under a log link
-    the spread changes with the mean, by a power that is learned. A law of counts has no residuals: scale * latent is
+    The mean is shared by all series; the scale and the level are those of the series. Under a log link the spread
+    changes with the mean, by a power that is learned. A law of counts has no residuals: scale * latent is
     Poisson around its mean, or negative binomial of variance mean + dispersion * mean^2.
     """
 
@@ -120,11 +119,12 @@ class DemandLaw:
     integer: bool
     near_zero: float  # added to the last demand, in units of scale, before its logarithm or its share is taken
     scale: Floats  # (series,) of the log
-    effects: SeriesEffects
+    level: Floats  # (series,) of each around the shared mean, 0 where they do not differ
     demand_max: float  # no demand is drawn above this multiple of scale
     usual_price: Floats  # (series,) what prices are divided by, 1 where series do not differ in price
     noise: NoisePower = NoisePower()
     dispersion: float = 0.0  # of counts
+    level_variance: float = 0.0  # between series
     lag_weights: tuple[float, ...] = (1.0,)  # of the last demands, which sum to 1: what is called the lag is their mean
 
     def with_lags(self, lags: int) -> "DemandLaw":
@@ -156,37 +156,33 @@ class DemandLaw:
 
     def mean_of(self, inputs: Floats, series: Ints) -> Floats:
         """The mean of the latent of each row, (rows,)."""
-        return self.linked(self.mean(inputs) + self.effects.of(inputs, series))
+        return self.linked(self.mean(inputs) + self.level[series])
 
     def linked(self, predictor: Floats) -> Floats:
-        """The mean of the latent from shared mean and effects together; none is above what can be drawn."""
+        """The mean of the latent from shared mean and level together; none is above what can be drawn."""
         if not self.family.log_link:
             return predictor
         return np.exp(np.clip(predictor, -MOST_EXPONENT, np.log(self.demand_max)))
 
-    def factor_of(self, mean: Floats, scale: Floats | float) -> Floats:
-        """Factor of the spread of latents of a mean, besides that of their series."""
+    def spread_of(self, mean: Floats, scale: Floats | float) -> Floats:
+        """Spread of the residuals of rows with a mean of the latent, in series of a scale; of counts their own."""
         if self.family.is_count:
             return np.asarray(np.sqrt(mean / scale + self.dispersion * mean**2))
         return self.noise.factor(mean)
 
-    def spread_of(self, mean: Floats, own: Floats | float, scale: Floats | float) -> Floats:
-        """Spread of the residuals of rows with a mean of the latent, in series of an own spread and scale."""
-        return np.asarray(own * self.factor_of(mean, scale))
-
-    def quantile(self, share: Floats, mean: Floats, own: Floats | float, scale: Floats | float) -> Floats:
+    def quantile(self, share: Floats, mean: Floats, scale: Floats | float) -> Floats:
         """The latent that a share of the law lies below; `share` has the shape of the means."""
         if not self.family.is_count:
-            return mean + self.spread_of(mean, own, scale) * self.residuals.quantile(share)
+            return mean + self.spread_of(mean, scale) * self.residuals.quantile(share)
         own_scale = np.broadcast_to(scale, mean.shape).reshape(-1)
         counts = np.empty(mean.size)
         count_quantiles(np.ascontiguousarray(share).reshape(-1), mean.reshape(-1) * own_scale, self.dispersion, counts)
         return np.asarray((counts / own_scale).reshape(mean.shape))
 
-    def atoms(self, mean: Floats, own: Floats | float, scale: Floats | float, count: int) -> Floats:
+    def atoms(self, mean: Floats, scale: Floats | float, count: int) -> Floats:
         """Means of equally likely shares of the latent, rising, (..., count) for means (...)."""
         if not self.family.is_count:
-            return mean[..., None] + self.spread_of(mean, own, scale)[..., None] * self.residuals.atoms(count)
+            return mean[..., None] + self.spread_of(mean, scale)[..., None] * self.residuals.atoms(count)
         own_scale = np.broadcast_to(scale, mean.shape).reshape(-1)
         atoms = np.empty((mean.size, count))
         count_atoms(mean.reshape(-1) * own_scale, self.dispersion, atoms)
@@ -194,8 +190,7 @@ class DemandLaw:
 
     def of_series(self, series: Ints) -> "DemandLaw":
         """The law of some of the series."""
-        effects, scale, usual = self.effects.take(series), self.scale[series], self.usual_price[series]
-        return replace(self, effects=effects, scale=scale, usual_price=usual)
+        return replace(self, level=self.level[series], scale=self.scale[series], usual_price=self.usual_price[series])
 
     @property
     def is_dispersed(self) -> bool:
@@ -206,11 +201,6 @@ class DemandLaw:
     def is_relative(self) -> bool:
         """True if prices are relative to the usual price of each series."""
         return bool((self.usual_price != 1).any())
-
-    @property
-    def are_products(self) -> bool:
-        """True if series differ in price or scale."""
-        return self.is_relative or bool(np.ptp(self.scale) > 0)
 
     def latent(self, demand: Floats) -> Floats:
         """The latent of a demand in units of scale."""

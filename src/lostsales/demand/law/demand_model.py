@@ -11,7 +11,7 @@ from lostsales.data.splits import hold_out, resample_counts
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.calibration import Calibration
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.estimation import fit_family, with_levels
 from lostsales.demand.law.family_trials import FamilyScore
 from lostsales.demand.law.instrumented_law import Instrumented, law_with_slopes
 from lostsales.demand.law.memory import observed_lag
@@ -59,11 +59,11 @@ class DemandModel:
         series = evidence.series[rows]
         scale = law.scale[series]
         mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag[rows] / scale), series)
-        return float(np.sqrt(np.mean(law.factor_of(mean, scale) ** 2)))
+        return float(np.sqrt(np.mean(law.spread_of(mean, scale) ** 2)))
 
     @property
     def choice_reason(self) -> str:
-        """Why this family was chosen, in words."""
+        """Reason for the choice of the family, in words."""
         own = next(each for each in self.candidates if each.family == self.family)
         rivals = [each for each in self.candidates if each.family != self.family]
         if not rivals:
@@ -92,7 +92,7 @@ class DemandModel:
         sample: Evidence | None = None,
         seed: int = 0,
     ) -> DemandLaw:
-        """Fit a law to the sample and series effects to all evidence, or both to a part of the sample.
+        """Fit a law to the sample and levels of series to all evidence, or both to a part of the sample.
 
         `weights` count the rows of the evidence.
         """
@@ -101,7 +101,7 @@ class DemandModel:
         if self.instrumented is not None:
             return law_with_slopes(part, self.law, *self.instrumented.slopes, own, seed)
         law = fit_family(part, family, self.law.scale, own, start, seed)
-        return with_effects(self.evidence, law, seed, weights) if part is self.sample is not self.evidence else law
+        return with_levels(self.evidence, law, seed, weights) if part is self.sample is not self.evidence else law
 
     @property
     def is_causal(self) -> bool:

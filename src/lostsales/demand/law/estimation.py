@@ -20,7 +20,7 @@ from lostsales.demand.law.means import MEANS, BoostedMean, FitMean, KernelMean, 
 from lostsales.demand.law.memory import new_weights, observed_lag
 from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.law.series_effects import SeriesEffects, Units, fit_effects
+from lostsales.demand.mixed_model import fit_levels
 from lostsales.types import Floats, Ints
 
 ITERATIONS = 30  # at most, of a linear mean
@@ -109,8 +109,8 @@ def fit_family(
         inputs = law.inputs(evidence.market[rows], evidence.price[rows], done.lag[rows].mean(axis=1))
         series = evidence.series[rows]
         work = _working(law, inputs, series, bounded_below(law, done.latent[rows]).mean(axis=1))
-        counted = _by_precision(law, work, series, weights[rows])
-        response = work.response - law.effects.of(inputs, series)
+        counted = _by_precision(work, weights[rows])
+        response = work.response - law.level[series]
         law = replace(law, mean=_with_prior(MEANS.get(family.mean), prior, inputs, response, counted))
     return _iterate_to_convergence(frame, law)
 
@@ -149,7 +149,7 @@ def _iterate_to_convergence(frame: _Frame, law: DemandLaw) -> DemandLaw:
         if last is not None and last @ last > 0:
             rate = float(np.clip(step @ last / (last @ last), 0.0, LARGEST_RATE))
         moved = (
-            _root_mean_square(step / law.factor_of(here, scale))
+            _root_mean_square(step / law.spread_of(here, scale))
             if is_count
             else (_root_mean_square(step) / max(law.residuals.spread, 1e-9))
         )
@@ -159,8 +159,8 @@ def _iterate_to_convergence(frame: _Frame, law: DemandLaw) -> DemandLaw:
         extrapolates = last is not None and number % 3 == 0 and number < most - 2
         if extrapolates:
             plain, far = law, 1 / (1 - rate)
-            effects = before.effects.extrapolate(law.effects, far)
-            law = replace(law, mean=before.mean.extrapolate(law.mean, far), effects=effects)
+            level = before.level + far * (law.level - before.level)
+            law = replace(law, mean=before.mean.extrapolate(law.mean, far), level=level)
             here = frame.means_after_observed(law)[1]
         last = None if extrapolates else step
     return law
@@ -191,7 +191,7 @@ def _first_law(evidence: Evidence, family: Family, scale: Floats, weights: Float
         integer=evidence.integer,
         near_zero=near_zero,
         scale=scale,
-        effects=SeriesEffects.none(len(scale), evidence.market.shape[1] + 2),
+        level=np.zeros(len(scale)),
         demand_max=max(2 * float(shown.max()), 1e-9),
         usual_price=evidence.usual_price,
         dispersion=FIRST_DISPERSION if family.noise == "negative-binomial" else 0.0,
@@ -207,7 +207,7 @@ def _season_prior(evidence: Evidence, spread: float) -> Floats | None:
 
 
 def _iterate(frame: _Frame, law: DemandLaw) -> tuple[DemandLaw, float]:
-    """One iteration: draw the latents, then fit mean, series effects and residual law; and the score of the old law."""
+    """One iteration: draw the latents, then fit mean, levels of series and residual law; and the old law's score."""
     if len(law.lag_weights) > 1 and isinstance(law.mean, LinearMean):
         law = _with_weights(frame, law)
     if law.family.saturates and isinstance(law.mean, LinearMean):
@@ -218,21 +218,18 @@ def _iterate(frame: _Frame, law: DemandLaw) -> tuple[DemandLaw, float]:
     law = _with_room(frame, law, latent)
     series, counted = frame.series, frame.counted
     work = _working(law, inputs, series, latent)
-    own = law.effects.of(inputs, series)
-    mean = law.mean.refit(inputs, work.response - own, _by_precision(law, work, series, counted))
+    mean = law.mean.refit(inputs, work.response - law.level[series], _by_precision(work, counted))
     shared = mean(inputs)
-    effects = fit_effects(
-        _units(frame.evidence, law), work.response - shared, inputs, series, counted, work.factor, law.effects
-    )
+    law = replace(law, mean=mean)
+    law = _with_levels(frame, law, work.response - shared, work.factor)
     if law.family.is_count:
-        law = replace(law, mean=mean, effects=effects)
         return replace(law, dispersion=_dispersion(frame, law)) if law.is_dispersed else law, score
-    centre = law.linked(shared + effects.of(inputs, series))
-    left = (latent - centre) / effects.spread[series]
+    centre = law.linked(shared + law.level[series])
+    left = latent - centre
     noise = fit_noise(left, centre, counted) if law.family.log_link else law.noise
     left /= noise.factor(centre)
     residuals = (Residuals.of if law.family.noise == "smooth" else Residuals.of_normal)(left, counted)
-    return replace(law, mean=mean, residuals=residuals, effects=effects, noise=noise), score
+    return replace(law, residuals=residuals, noise=noise), score
 
 
 def _with_weights(frame: _Frame, law: DemandLaw) -> DemandLaw:
@@ -242,11 +239,11 @@ def _with_weights(frame: _Frame, law: DemandLaw) -> DemandLaw:
     lag = done.lag[frame.rows].reshape(-1)
     first, *later = (done.last[own[frame.rows]].reshape(-1) for own in frame.order.lags.rows)
     work = _working(law, inputs, series, latent)
-    counted = _by_precision(law, work, series, frame.counted)
+    counted = _by_precision(work, frame.counted)
     beyond = [(each - first) * law.memory_slope(lag) for each in later]
     prior = law.mean.prior if isinstance(law.mean, LinearMean) else None
     prior = None if prior is None else np.r_[prior, np.full(len(beyond), np.inf)]
-    response = work.response - law.effects.of(inputs, series)
+    response = work.response - law.level[series]
     fitted = fit_linear(np.column_stack([inputs, *beyond]), response, counted, prior)
     slope, moves = fitted.slopes[inputs.shape[1] - 1], fitted.slopes[inputs.shape[1] :]
     return replace(law, lag_weights=new_weights(law.lag_weights, float(slope), moves))
@@ -258,8 +255,8 @@ def _with_half(frame: _Frame, law: DemandLaw) -> DemandLaw:
     inputs, latent = _drawn(frame, law, done)
     lag = done.lag[frame.rows].reshape(-1)
     work = _working(law, inputs, series, latent)
-    counted = _by_precision(law, work, series, frame.counted)
-    response = work.response - law.effects.of(inputs, series)
+    counted = _by_precision(work, frame.counted)
+    response = work.response - law.level[series]
     found = []
     for step in (1 / HALF_STEP, 1.0, HALF_STEP):
         moved = replace(law, near_zero=law.near_zero * step)
@@ -295,22 +292,27 @@ def _dispersion(frame: _Frame, law: DemandLaw) -> float:
     return fit_dispersion(evidence.low[rows], evidence.high[rows], in_units, frame.weights[rows])
 
 
-def with_effects(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Floats | None = None) -> DemandLaw:
-    """The law with series effects fitted to these rows, counted by `weights`; all else stays."""
-    if not law.effects.any:
+def with_levels(evidence: Evidence, law: DemandLaw, seed: int = 0, weights: Floats | None = None) -> DemandLaw:
+    """The law with levels of series fitted to these rows, counted by `weights`; all else stays."""
+    if not law.level.any():
         return law
     frame = _Frame.of(evidence, law, np.ones(len(evidence)) if weights is None else weights, seed)
     for _ in range(2):
         inputs, latent = _drawn(frame, law, frame.completed(law))
         work = _working(law, inputs, frame.series, latent)
-        left, before = work.response - law.mean(inputs), law.effects
-        effects = fit_effects(_units(evidence, law), left, inputs, frame.series, frame.counted, work.factor, before)
-        law = replace(law, effects=effects)
+        law = _with_levels(frame, law, work.response - law.mean(inputs), work.factor)
     return law
 
 
+def _with_levels(frame: _Frame, law: DemandLaw, left: Floats, factor: Floats) -> DemandLaw:
+    """The law with levels fitted to what its mean leaves of every draw."""
+    product = frame.evidence.product
+    found = fit_levels(left, factor, frame.counted, frame.series, product, law.level, law.level_variance)
+    return replace(law, level=found[0], level_variance=found[1])
+
+
 class _Working(NamedTuple):
-    """Working response of mean and effects, and the factor of its spread besides that of the series."""
+    """Working response of mean and levels, and the factor of its spread."""
 
     response: Floats  # (rows,)
     factor: Floats  # (rows,)
@@ -320,22 +322,15 @@ def _working(law: DemandLaw, inputs: Floats, series: Ints, latent: Floats) -> _W
     """The latents themselves, or under a log link the working response of a generalised linear model."""
     if not law.family.log_link:
         return _Working(latent, np.ones_like(latent))
-    predictor = law.mean(inputs) + law.effects.of(inputs, series)
+    predictor = law.mean(inputs) + law.level[series]
     centre = law.linked(predictor)
-    factor = law.factor_of(centre, law.scale[series])
+    factor = law.spread_of(centre, law.scale[series])
     return _Working(predictor + (latent - centre) / centre, factor / centre)
 
 
-def _units(evidence: Evidence, law: DemandLaw) -> Units:
-    scale = np.ones(len(evidence.attributes))
-    scale[evidence.product] = law.scale
-    own_spread, held = not law.family.is_count, getattr(law.mean, "held", ())
-    return Units(evidence.product, evidence.attributes, np.log(scale), law.are_products, own_spread, held)
-
-
-def _by_precision(law: DemandLaw, work: _Working, series: Ints, weights: Floats) -> Floats:
+def _by_precision(work: _Working, weights: Floats) -> Floats:
     """Weights of rows by their precision, with the same sum."""
-    own = weights / (law.effects.spread[series] * work.factor) ** 2
+    own = weights / work.factor**2
     return np.asarray(own * (weights.sum() / own.sum()))
 
 
@@ -346,5 +341,5 @@ def _drawn(frame: _Frame, law: DemandLaw, done: CompletedLatents) -> tuple[Float
 
 
 def bounded_below(law: DemandLaw, latent: Floats) -> Floats:
-    """Under multiplicative noise the latent of demand 0 is unbounded: it is kept near the smallest observed."""
+    """Latents with a bound near the smallest observed: under multiplicative noise that of demand 0 has none."""
     return np.maximum(latent, np.log(law.near_zero / 2)) if law.family.multiplicative else latent

@@ -15,7 +15,7 @@ from lostsales.data.progress import Progress
 from lostsales.data.splits import FoldMasks
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw, Family
-from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.estimation import fit_family, with_levels
 from lostsales.demand.law.latents import CompletedLatents, complete_latents
 from lostsales.demand.law.means import MEANS
 from lostsales.types import Floats
@@ -66,8 +66,8 @@ def cross_validate(
         start = None if simpler is None else simpler.laws[at].with_lags(family.lags)
         used = folds[at][1].astype(np.float64)
         law = fit_family(evidence, family, scale, weights=used, start=start, seed=seed)
-        # Series effects are fitted to the held-out rows too, as in use they are known; all else is held out.
-        return law, complete_latents(evidence, with_effects(evidence, law, seed), seed)
+        # Levels of series are fitted to the held-out rows too, as in use they are known; all else is held out.
+        return law, complete_latents(evidence, with_levels(evidence, law, seed), seed)
 
     score, below, within = (np.full(len(evidence), np.nan) for _ in range(3))
     laws = []

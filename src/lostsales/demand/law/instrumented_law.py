@@ -11,7 +11,7 @@ from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.means import LinearMean
 from lostsales.demand.law.price_slopes import CompletedRows
 from lostsales.demand.law.slopes import SlopeEstimate, two_stage
-from lostsales.types import Floats, Ints
+from lostsales.types import Floats
 
 STRONG = 10.0  # F of the first stage below which instruments are too weak (Staiger and Stock, 1997)
 
@@ -44,11 +44,6 @@ class FixedSlopesMean:
 
     linear: LinearMean  # with slopes of 0 there
     given: Floats  # (inputs,) NaN where a slope is fitted
-
-    @property
-    def held(self) -> Ints:
-        """The inputs with given slopes, in which series do not differ."""
-        return np.flatnonzero(~np.isnan(self.given))
 
     def __call__(self, inputs: Floats) -> Floats:
         """The mean of every row."""
@@ -86,8 +81,7 @@ def law_with_slopes(
     given[-1] = np.nan if memory is None else memory
     is_held = ~np.isnan(given)
     without = replace(law.mean, slopes=np.where(is_held, 0.0, law.mean.slopes))
-    effects = replace(law.effects, slopes=np.where(is_held, 0.0, law.effects.slopes))
-    start = replace(law, family=family, mean=FixedSlopesMean(without, given), effects=effects)
+    start = replace(law, family=family, mean=FixedSlopesMean(without, given))
     found = fit_family(evidence, family, law.scale, weights, start, seed)
     assert isinstance(found.mean, FixedSlopesMean)
     return replace(found, mean=found.mean.as_linear)

@@ -72,7 +72,7 @@ def complete_latents(
     """
     order = DrawOrder.of(evidence, len(law.lag_weights), seed, draws) if order is None else order
     random, lags = order.random, order.lags
-    scale, own_spread = law.scale[evidence.series], law.effects.spread[evidence.series]
+    scale = law.scale[evidence.series]
     latent = np.zeros_like(random.uniform)
     lag = np.repeat((evidence.lag / scale)[:, None], random.uniform.shape[1], axis=1)
     particles = Particles(latent, lag, *np.zeros((2, len(evidence))))
@@ -82,7 +82,7 @@ def complete_latents(
     intervals = Intervals(low, high, evidence.is_informative)
     noise = NoiseGrid.of(law.residuals.grid, law.residuals.cdf)
     if isinstance(law.mean, LinearMean):
-        own, links = _linear_law(evidence, law, own_spread, scale), (evidence.depth, evidence.parent)
+        own, links = _linear_law(evidence, law, scale), (evidence.depth, evidence.parent)
         draw_by_level(order.rows, order.ends, lags, *links, own, intervals, random, noise, particles, with_below)
     for level, at in enumerate(() if isinstance(law.mean, LinearMean) else np.split(order.rows, order.ends[:-1])):
         hidden = at[evidence.depth[at] > 0]
@@ -92,7 +92,7 @@ def complete_latents(
             in_units = mean * scale[at, None]
             draw_counts(at, lags.span, in_units, law.dispersion, scale, intervals, random, particles, with_below)
             continue
-        spread = law.spread_of(mean, own_spread[at, None], scale[at, None])
+        spread = law.spread_of(mean, scale[at, None])
         draw_latents(at, lags.span, mean, spread, intervals, random, noise, particles)
     if not evidence.integer:  # an observed continuous demand is not drawn
         is_observed = np.isfinite(evidence.low) & np.isfinite(evidence.high) & ~evidence.is_censored
@@ -119,16 +119,15 @@ def _mean(law: DemandLaw, evidence: Evidence, at: Ints, lag: Floats) -> Floats:
     return law.mean_of(inputs, np.repeat(evidence.series[at], draws)).reshape(len(at), draws)
 
 
-def _linear_law(evidence: Evidence, law: DemandLaw, spread: Floats, scale: Floats) -> LinearLaw:
+def _linear_law(evidence: Evidence, law: DemandLaw, scale: Floats) -> LinearLaw:
     """The law by row; the lag is the last input of a mean."""
     assert isinstance(law.mean, LinearMean)
     inputs = np.column_stack([evidence.market, law.price_input(evidence.price), np.zeros(len(evidence))])
     family = law.family
     return LinearLaw(
-        without_lag=law.mean(inputs) + law.effects.of(inputs, evidence.series),
-        slope=law.mean.slopes[-1] + law.effects.slopes[evidence.series, -1],
+        without_lag=law.mean(inputs) + law.level[evidence.series],
+        slope=float(law.mean.slopes[-1]),
         weights=np.array(law.lag_weights),
-        spread=spread,
         scale=scale,
         is_count=family.is_count,
         integer=law.integer,

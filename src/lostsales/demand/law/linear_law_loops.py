@@ -16,10 +16,9 @@ from lostsales.types import Floats, Ints
 class LinearLaw(NamedTuple):
     """A law with a linear mean, by row: what `DemandLaw` makes of a lag and of a latent."""
 
-    without_lag: Floats  # (rows,) mean and effects of a row without its lag
-    slope: Floats  # (rows,) on the lag as the mean takes it
+    without_lag: Floats  # (rows,) mean and level of a row without its lag
+    slope: float  # on the lag as the mean takes it
     weights: Floats  # (lags,) of the last demands
-    spread: Floats  # (rows,) of the series
     scale: Floats  # (rows,)
     is_count: bool
     integer: bool
@@ -48,18 +47,18 @@ def _mean(row: int, lag: float, law: LinearLaw) -> float:
     if law.is_log:
         shifted = max(lag, 0.0) + law.near_zero
         lag = 1 - law.near_zero / shifted if law.saturates else math.log(shifted)
-    predictor = law.without_lag[row] + law.slope[row] * lag
+    predictor = law.without_lag[row] + law.slope * lag
     if law.log_link:
         return math.exp(min(max(predictor, -MOST_EXPONENT), math.log(law.demand_max)))
     return float(predictor)
 
 
 @compiled
-def _spread(row: int, mean: float, law: LinearLaw) -> float:
+def _spread(mean: float, law: LinearLaw) -> float:
     """`DemandLaw.spread_of`, except for counts."""
     if law.power == 0:
-        return float(law.spread[row])
-    return float(law.spread[row] * (max(mean, LEAST_MEAN * law.reference) / law.reference) ** law.power)
+        return 1.0
+    return float((max(mean, LEAST_MEAN * law.reference) / law.reference) ** law.power)
 
 
 @compiled
@@ -97,7 +96,7 @@ def draw_by_level(
                 if law.is_count:
                     mean[index, d] *= scale
                 else:
-                    spread[index, d] = _spread(row, mean[index, d], law)
+                    spread[index, d] = _spread(mean[index, d], law)
         if law.is_count:
             draw_counts(at, lags.span, mean, law.dispersion, law.scale, intervals, random, particles, with_below)
         else:

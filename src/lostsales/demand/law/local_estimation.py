@@ -215,7 +215,7 @@ def _draw_rows(evidence: Evidence, law: DemandLaw, z: Floats, seed: int) -> _Row
     lag = done.lag[at, draw * (done.lag.shape[1] // LAG_DRAWS)]
     series, scale = evidence.series[at], law.scale[evidence.series[at]]
     mean = law.mean_of(law.inputs(evidence.market[at], evidence.price[at], lag), series)
-    spread = law.spread_of(mean, law.effects.spread[series], scale)
+    spread = law.spread_of(mean, scale)
     low, high = ((law.latent(each[at] / scale) - mean) / spread for each in (evidence.low, evidence.high))
     return _Rows(at, Points(z[at], evidence.price[at], lag, mean), low, high, 1 / np.repeat(draws, draws))
 

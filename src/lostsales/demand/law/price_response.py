@@ -140,7 +140,7 @@ def expected_demand(evidence: Evidence, law: DemandLaw, prices: Floats, draws: i
     for draw, lag in enumerate(lags.T):
         for index, price in enumerate(prices):
             mean = law.mean_of(law.inputs(evidence.market[at], price * same, lag), series)
-            atoms = law.atoms(mean, law.effects.spread[series], scale, ATOMS)
+            atoms = law.atoms(mean, scale, ATOMS)
             found[draw, index] = law.demand_of_atoms(atoms, scale[:, None]).mean()
     return np.asarray(found.mean(axis=0))
 
@@ -179,5 +179,5 @@ def _slopes(log: SalesLog, law: DemandLaw, laws: list[DemandLaw], units: int, sh
 def _changes(law: DemandLaw) -> Floats:
     """Change of demand per unit of each input; the last demand of a multiplicative model is already a logarithm."""
     assert isinstance(law.mean, LinearMean)
-    slopes = law.mean.slopes + law.effects.slopes.mean(axis=0)
-    return np.asarray(np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.is_log else slopes)
+    slopes = law.mean.slopes
+    return np.r_[np.expm1(slopes[:-1]), slopes[-1]] if law.family.is_log else slopes

@@ -14,7 +14,7 @@ from lostsales.demand.law.calibration import calibrate
 from lostsales.demand.law.collinear_features import without_copies
 from lostsales.demand.law.demand_law import MOST_LAGS, DemandLaw, Family
 from lostsales.demand.law.demand_model import DemandModel
-from lostsales.demand.law.estimation import fit_family, with_effects
+from lostsales.demand.law.estimation import fit_family, with_levels
 from lostsales.demand.law.evidence_sample import drawn_blocks, sample_blocks
 from lostsales.demand.law.family_trials import (
     FamilyTrial,
@@ -100,7 +100,7 @@ def fit_law(
             trials[family] = cross_validated(family, tick)
         chosen = shortest_memory(chosen, trials)
     law = fit_family(sample, chosen, scale, seed=seed)
-    law = law if sample is evidence else with_effects(evidence, law, seed)
+    law = law if sample is evidence else with_levels(evidence, law, seed)
     instrumented = None
     if by_instruments and not chosen.log_link:
         law, instrumented = _instrumented(log, sample, law, chosen, seed)

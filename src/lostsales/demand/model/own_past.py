@@ -9,10 +9,10 @@ from lostsales.demand.censoring.observed import Observed
 from lostsales.demand.model.counts import log_scores
 from lostsales.types import Bools, Floats, Ints
 
-MOST_LAGS = 3
+MOST_LAGS = 3  # as in the law of episodes
 LARGEST = 2.0  # bound of a past residual, relative to the mean
 GAIN = 0.002  # log likelihood per held-out row that a lag must add
-LEAST_ROWS = 60
+LEAST_ROWS = 60  # below which none is tried
 
 
 class OwnPast(NamedTuple):

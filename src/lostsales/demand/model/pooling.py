@@ -9,7 +9,7 @@ from lostsales.types import Floats, Ints
 
 WIDE = 1.0  # prior precision of the common effects of columns of variance 1
 FIRST_VARIANCE = 0.01  # of effects between groups before it is estimated, a quarter of it between series of a group
-LEAST_VARIANCE = 1e-6
+LEAST_VARIANCE = 1e-6  # of effects, against division by 0
 PRIOR_EFFECTS = 2.0  # weight of the first variance in the estimated one, in effects
 
 

@@ -19,7 +19,7 @@ from lostsales.data.relative import in_units
 from lostsales.data.scale import TINY, series_scale, usual_price
 from lostsales.data.units import product_units
 from lostsales.demand.censoring.runs import Runs, find_runs
-from lostsales.demand.law.series_effects import USUAL_VARIANCE, mixed_model
+from lostsales.demand.mixed_model import mixed_model
 from lostsales.demand.survival.curve import kaplan_meier
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -27,6 +27,7 @@ OWN_COLUMNS = 5  # width of `SeriesLaw.columns`
 ITERATIONS = 15  # of imputing, regression and mixed model
 RIDGE = 1e-3  # penalty on common coefficients, relative to the total weight
 LEVEL_VARIANCE, FEATURE_VARIANCE = 1.0, 0.01  # starting values: variances of log demand between series
+USUAL_VARIANCE = 0.25  # of elasticities between series, as they usually differ
 INNER_STEPS = 3  # of the mixed model, in each iteration
 LOG_VARIANCE = 4.0  # variance of a log variance times its rows: 2 for normal residuals, more for counts
 LEAST_SPREAD = 0.2  # lower bound of the prior standard deviation of a log dispersion
@@ -147,8 +148,8 @@ def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.
         step = ridge_step(inputs, weight, weight * moved)
         left = np.einsum("ij,ij->i", inputs, effects[own]) + moved - inputs @ step
         beta += step
-        found, _, variance[active] = mixed_model(
-            inputs[:, active], left, weight, own, np.zeros((count, 0)), variance[active], pseudo[active], INNER_STEPS
+        found, variance[active] = mixed_model(
+            inputs[:, active], left, weight, own, variance[active], pseudo[active], INNER_STEPS, count
         )
         effects[:, active] += np.clip(found - effects[:, active], -1, 1)
         noise = Noise.of(own, count, mean, fit.unit, square)

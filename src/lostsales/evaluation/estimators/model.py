@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lostsales.data.parallel import in_parallel
-from lostsales.data.products import means_by_group
 from lostsales.data.progress import stages
 from lostsales.demand.law.demand_law import DemandLaw
-from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, assortment_gain, root_mean_square
+from lostsales.evaluation.assortment import root_mean_square
 from lostsales.evaluation.concerns import is_doubtful
 from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPeriods, replay_under
 from lostsales.evaluation.estimators.shop import shop_estimate
@@ -64,7 +63,7 @@ def model_based(task: EvaluationTask) -> Estimate:
         """Contributions and model uncertainty of a mean, less those of the logged profit under the same laws."""
 
         def mean(episodes: ReplayedEpisodes, kept: Bools) -> float:
-            """Over the kept periods, or the episodes whose first one is; over all where one unit has them all."""
+            """Mean over the kept periods, or the episodes whose first one is; over all where one unit has them all."""
             if name == "discounted":
                 return float(episodes.discounted[kept[0] if kept[0].any() else every[0]].mean())
             counted = periods.is_replayed & kept
@@ -107,44 +106,9 @@ def model_based(task: EvaluationTask) -> Estimate:
             shifts,
             abs(float(gain[0].mean())) if doubtful else 0.0,
         ),
-        assortment=_assortment(prepared, periods, whole, without, alternatives, under_bent),
         worth_of_stock=periods.worth_of_stock(whole.position),
         notes=_notes(prepared, laws),
     )
-
-
-def _assortment(
-    prepared: PreparedLog,
-    periods: ReplayPeriods,
-    whole: ReplayedEpisodes,
-    without: list[ReplayedEpisodes],
-    alternatives: list[ReplayedEpisodes],
-    bent: list[ReplayedEpisodes],
-) -> AssortmentGain | None:
-    """Gains by product, each on its own replayed periods; None where the log has no products."""
-    earned, laws = prepared.earned_by_product, prepared.laws
-    if earned is None or laws is None:
-        return None
-    products, counted = prepared.log.products, periods.is_replayed
-    product = np.broadcast_to(products.of_segment[periods.series], counted.shape)[counted]
-    unit = prepared.units.of_row[laws.model.evidence.rows[periods.row]][counted]
-
-    def profits(episodes: ReplayedEpisodes, kept: Bools | None = None) -> Floats:
-        return means_by_group(episodes.profit[counted], product, len(products), kept)
-
-    replayed = np.bincount(product, minlength=len(products)) > 0  # a series whose demand is never observed is not
-    value = np.where(replayed, profits(whole), earned.value)
-    left_out = [np.where(replayed, profits(each, unit != at), earned.without[at]) for at, each in enumerate(without)]
-    shifts = [np.where(replayed, profits(each) - value, earned.shifts[at]) for at, each in enumerate(alternatives)]
-    profit = ProductFigures(value, np.array(left_out), np.array(shifts).reshape(-1, len(products)))
-    bends = [np.where(replayed, profits(each) - value, 0.0) for each in bent]
-    if bends:
-        worst = bends[int(np.argmin([each.sum() for each in bends]))]
-        earned, profit = earned.with_shift(np.zeros(len(products))), profit.with_shift(worst)
-    if is_doubtful(prepared):
-        earned, profit = earned.with_shift(np.zeros(len(products))), profit.with_shift(profit.value - earned.value)
-    units = prepared.units
-    return assortment_gain(prepared.log, units.of_row, len(units), earned, profit, prepared.products_in_log)
 
 
 def _bent(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[DemandLaw, ...]:

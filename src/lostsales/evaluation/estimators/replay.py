@@ -144,7 +144,7 @@ class ReplayMarket:
     ) -> Floats:
         """Draw D_t."""
         law, periods = self.law, self.periods
-        scale, spread = law.scale[periods.series], law.effects.spread[periods.series]
+        scale = law.scale[periods.series]
         market, relative_price = periods.evidence.market[periods.row[period]], price / law.usual_price[periods.series]
         if period % VISITED_EVERY == 0:
             visited = np.column_stack([market, relative_price, last_demand / scale])
@@ -152,7 +152,7 @@ class ReplayMarket:
         self.last = self.last if period == 0 else np.concatenate([last_demand[None], self.last[:-1]])
         inputs = law.inputs(market, relative_price, np.array(law.lag_weights) @ self.last / scale)
         mean = law.mean_of(inputs, periods.series)
-        return law.demand(law.quantile(periods.uniform[period], mean, spread, scale), scale)
+        return law.demand(law.quantile(periods.uniform[period], mean, scale), scale)
 
     def next_features(self, features: Features, price: Floats, rng: np.random.Generator) -> Features:  # noqa: ARG002
         """Features of the log's next row."""

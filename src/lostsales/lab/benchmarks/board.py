@@ -79,7 +79,7 @@ class Board(Protocol):
 
     @property
     def source(self) -> str:
-        """Who published protocol and figures, and where."""
+        """Publisher of protocol and figures, and place."""
         ...
 
     @property

@@ -28,12 +28,12 @@ from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from lostsales.types import Floats
 
-MEAN = 20
+MEAN = 20  # of demand
 LARGEST = {"poisson": 22, "geometric": 30}  # stock of the logs
 REGIMES = {"identifiable": -0.1, "knife-edge": 0.0, "unidentifiable": 0.1}  # fractile less P(D <= largest stock)
-LOGS, ROWS = 10, 1_000
+LOGS, ROWS = 10, 1_000  # of each regime, and of each log
 EPISODES, PERIODS = 20, 250  # of the simulation by which costs are compared
-MOST_ORDER = 200
+MOST_ORDER = 200  # beyond any critical quantile
 LEVELS = np.arange(MOST_ORDER + 1.0)
 
 
@@ -46,7 +46,7 @@ class UpToRandomLevel(PolicyBase):
     observes: Observes = "sales"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
-        """Nothing is ordered where stock is above the level."""
+        """Order up to the drawn level, and nothing where stock is above it."""
         level = rng.integers(self.largest // 2, self.largest + 1, len(view.stock)).astype(np.float64)
         return Action(np.zeros(len(view.stock)), np.maximum(level - view.stock, 0.0))
 
@@ -133,7 +133,7 @@ class CensoredNewsvendor:
 
     @property
     def parts(self) -> Sequence[Regime]:
-        """Both distributions in the three regimes."""
+        """Regimes of both distributions."""
         return [Regime(law, regime, self.logs, self.entrant) for law in LARGEST for regime in REGIMES]
 
     def rows(self, measured: dict[str, Figures]) -> list[BoardRow]:

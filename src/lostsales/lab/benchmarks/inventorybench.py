@@ -119,7 +119,7 @@ class BatchOrders:
 
     @classmethod
     def start(cls, batch: Batch, search: Search = DEFAULT) -> "BatchOrders":
-        """Before the first period."""
+        """State before the first period."""
         return cls(batch, search, MovingLevels.start(len(batch)).after(batch.train), start_of(batch))
 
     def order(self, stock: Floats) -> Floats:
@@ -128,7 +128,7 @@ class BatchOrders:
         return find_actions(self.levels, situation, TERMS, self.search).order
 
     def after(self, order: Floats, arrived: Floats, shown: Floats, hidden: Bools) -> "BatchOrders":
-        """After a period; where demand is hidden, what is shown is a part of it."""
+        """State after a period; where demand is hidden, what is shown is a part of it."""
         levels = self.levels.after(shown[:, None], hidden[:, None])
         return replace(self, levels=levels, supply=self.supply.after(order, arrived))
 

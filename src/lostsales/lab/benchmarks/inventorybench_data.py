@@ -45,7 +45,7 @@ class Batch:
         return {"series": series, "period": period, "sales": self.train.ravel()}
 
     def columns(self, t: int) -> dict[str, Array]:
-        """What is known of every instance in a period but its state."""
+        """Columns of every instance that are known in a period, without its state."""
         n = len(self)
         promised = PROMISED if self.lead == "stochastic" else int(self.lead)
         keys = {"series": np.arange(n), "period": np.full(n, t), "lead_time": np.full(n, promised)}

@@ -25,7 +25,7 @@ class Deliveries:
 
     @classmethod
     def of(cls, batch: Batch) -> "Deliveries":
-        """Before the first order."""
+        """State before the first order."""
         return cls(batch, np.zeros(batch.demand.shape))
 
     def arrived(self, t: int, order: Floats) -> Floats:
@@ -48,7 +48,7 @@ class KnownSupply:
 
     @classmethod
     def start(cls, instances: int, lead_time: int) -> "KnownSupply":
-        """Nothing ordered."""
+        """State before the first order."""
         return cls(np.zeros((instances, lead_time)))
 
     @property
@@ -60,7 +60,7 @@ class KnownSupply:
         return chances, np.zeros(n)
 
     def after(self, order: Floats, _arrived: Floats) -> "KnownSupply":
-        """After a period with such an order."""
+        """State after a period with such an order."""
         return KnownSupply(np.column_stack([self.waiting, order])[:, 1:] if self.waiting.shape[1] else self.waiting)
 
 
@@ -74,7 +74,7 @@ class SupplyBelief:
 
     @classmethod
     def start(cls, instances: int) -> "SupplyBelief":
-        """Nothing ordered, and one order of each lead time counted beforehand."""
+        """Belief before the first order, with one order of each lead time counted beforehand."""
         sets = np.zeros((instances, SETS))
         sets[:, 0] = 1.0
         return cls(np.zeros((instances, len(AGES))), sets, np.ones((instances, len(AGES) + 1)))
@@ -91,7 +91,7 @@ class SupplyBelief:
         return np.ascontiguousarray((self.orders * (self.sets @ _members()))[:, ::-1])
 
     def after(self, order: Floats, arrived: Floats) -> "SupplyBelief":
-        """After a period in which this was ordered and so much arrived."""
+        """Belief after a period in which this was ordered and so much arrived."""
         joint = self._joint(arrived)  # (instances, out, arrived)
         came = joint.sum(axis=1) @ _members()
         stayed, sets, counts = np.zeros_like(self.sets), np.zeros_like(self.sets), self.counts.copy()

@@ -61,7 +61,7 @@ def _done(cells: list[Cell], journal: Journal[CellResult]) -> str:
 
 
 def _solve_references(experiment: Experiment, folder: Path) -> None:
-    """Over the horizon they are optimal by the measure; infinite and discounted they are the target of the learners."""
+    """Solve for the horizon, by which results are measured, and for the discount, by which learners plan."""
     if (folder / SOLVED).is_file():
         return
     scenario = experiment.scenario

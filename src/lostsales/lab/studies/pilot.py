@@ -77,7 +77,7 @@ class Scheduled(PolicyBase):
         return "history" if "history" in (self.before.observes, self.new.observes) else "sales"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:
-        """Both decide, and the schedule chooses."""
+        """Decide by both, and choose by the schedule."""
         own = self.is_new[:, view.period]
         before, new = self.before.decide(view, rng), self.new.decide(view, rng)
         return Action(np.where(own, new.price, before.price), np.where(own, new.order, before.order))

@@ -18,7 +18,7 @@ from lostsales.policy.history import limits_of_rows
 from lostsales.policy.rules import Rules
 from lostsales.types import Bools, Ints
 
-CHUNK = 20_000
+CHUNK = 20_000  # rows at once: bounds memory
 
 
 def allowed_actions(

@@ -18,7 +18,7 @@ from lostsales.learn.function.regressors import Regressor, RegressorDesign, Regr
 from lostsales.saved_fields import MOST
 from lostsales.types import Bools, Floats
 
-BETA = 10.0
+BETA = 10.0  # of the penalty by support: docs/decisions/c-fqi.md
 
 
 @dataclass(frozen=True)

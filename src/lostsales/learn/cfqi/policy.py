@@ -152,7 +152,7 @@ class QPolicy(PolicyBase):
         return blocks_of_view(self.asks, view, rows, 0, view.depth, attributes=more)
 
     def _alike(self, depth: Ints) -> Ints:
-        """For each depth one that has the same Q, support and safe actions, so that such rows are scored together."""
+        """Depth with the same Q, support and safe actions as each depth, so that such rows are scored together."""
         last, ends_at = max(len(self.q), len(self.supports or ())) - 1, max(self.safe.depth, 1)
         at_end = np.minimum(depth.astype(np.int64), max(last, ends_at + 1))
         return np.asarray(np.where(depth < ends_at - 1, np.minimum(depth, last), at_end))

@@ -19,7 +19,7 @@ from lostsales.saved_fields import Depth, OneOf, Share, numbers
 from lostsales.types import Bools, Floats
 
 Safe = Literal["learned", "paper"]
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # by which actions and chances may differ
 NEVER = 1_000_000  # a depth that no run reaches
 
 
@@ -111,7 +111,7 @@ def fit_safe_actions(
 
 
 def arrival_of(problem: Problem) -> Literal["before", "after", "later"]:
-    """When an order can end a run: before today's sales, in the next period, or later."""
+    """Period in which an order can end a run: before today's sales, in the next period, or later."""
     return "later" if problem.lead_times.longest > 1 else problem.arrival
 
 

@@ -25,7 +25,7 @@ WINDOW_ROWS = 12  # that a window would hold at least if all were equally likely
 LEAST_EXPLAINED = 0.05  # of the absolute deviation of held-out rows, or 2 / sqrt(rows): less is chance
 ROUNDS = 2  # of leaving strays aside
 STRAYS_FROM = 3.7  # median absolute residuals: 2.5 standard deviations of a normal law; one of the residuals at least
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # by which actions may differ
 NO_ACTION = np.zeros((1, 2))
 FUNCTION = FunctionClass()
 
@@ -88,7 +88,7 @@ class HistoryRegression:
 
     @classmethod
     def of(cls, block: Floats, folds: FoldMasks, seed: int) -> "HistoryRegression":
-        """From histories (rows, coordinates) and their folds."""
+        """Learn from histories (rows, coordinates) and their folds."""
         scaler = Scaler.of(block)
         history, no_action = scaler(block), np.zeros((len(block), 2))
         return cls(block, scaler, history, HyperparameterSearch.of(history, no_action, folds, FUNCTION, seed), seed)

@@ -10,7 +10,7 @@ from lostsales.learn.function.q_function import ActionScaler, FunctionClass, QFu
 from lostsales.saved_fields import numbers
 from lostsales.types import Floats, Ints
 
-FOLDS = 5
+FOLDS = 5  # of episodes, by which the kernel is chosen
 MOST_RANK = 100  # landmarks: returns are noisy, and their mean is smooth
 
 

@@ -116,7 +116,7 @@ class HyperparameterSearch:
     def of(
         cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
     ) -> "HyperparameterSearch":
-        """From the standardised rows of a depth and their folds (test, train)."""
+        """Prepare from the standardised rows of a depth and their folds (test, train)."""
         size, rank = function.pilot(len(history))
         rows = subsample(len(history), size, seed)
         history, action = history[rows], action[rows]
@@ -155,7 +155,7 @@ def _map(kernel: Kernel | None, history: Floats, action: Floats, function: Funct
 
 
 def subsample(rows: int, most: int, seed: int) -> Ints:
-    """At most `most` of the rows, drawn without replacement, rising."""
+    """Sample of at most `most` rows, drawn without replacement, rising."""
     if rows <= most:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))

@@ -13,7 +13,7 @@ from lostsales.learn.function.ridge import RidgeFactor
 from lostsales.saved_fields import numbers
 from lostsales.types import Floats, Ints
 
-JITTER = 1e-10
+JITTER = 1e-10  # of the largest eigenvalue, added to Gram matrices before they are factored
 BLOCKS = 10  # rounds in which landmarks are drawn
 OVERSAMPLED = 2.5  # landmarks for each effective dimension
 

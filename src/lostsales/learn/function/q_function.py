@@ -118,7 +118,7 @@ class Scaler:
 
     @classmethod
     def of(cls, values: Floats, robust: bool = True) -> "Scaler":
-        """From the rows of a matrix; by standard deviations alone unless `robust`."""
+        """Learn from the rows of a matrix; by standard deviations alone unless `robust`."""
         centre, scale = values.mean(axis=0), values.std(axis=0)
         if robust:
             middle = np.ptp(np.quantile(values, [0.25, 0.75], axis=0), axis=0)
@@ -145,7 +145,7 @@ class ActionScaler:
 
     @classmethod
     def of(cls, action: Floats) -> "ActionScaler":
-        """From the actions of a log."""
+        """Learn from the actions of a log."""
         scale = action.std(axis=0)
         return cls(action.mean(axis=0), np.where(scale > 1e-9, scale, np.inf))
 

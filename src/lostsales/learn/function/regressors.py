@@ -79,7 +79,7 @@ class RegressorDesign:
 
     @classmethod
     def of(cls, regressor: Regressor, block: Floats, action: Floats) -> "RegressorDesign":
-        """From the rows of a depth."""
+        """Build from the rows of a depth."""
         scaler, action_scaler = Scaler.of(block), ActionScaler.of(action)
         return cls(regressor, scaler, action_scaler, np.hstack([scaler(block), action_scaler(action)]))
 
@@ -93,7 +93,7 @@ class RegressorDesign:
     def scorer(
         self, block: Floats, actions: Floats, usual: Ints | None = None, known: dict[object, Deviations] | None = None
     ) -> None:
-        """Nothing can be prepared: every fit is another function."""
+        """None, as nothing can be prepared: every fit is another function."""
 
 
 def members(model: Regressor) -> list[Regressor]:

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from lostsales.types import Bools, Floats
 
-ROUNDING = 1e-12
+ROUNDING = 1e-12  # by which a leverage stays below 1
 SPECTRAL_ROUNDING = 1e-8  # directions below this share of the least ridge have no part in any prediction
 
 

@@ -66,8 +66,8 @@ def latent_atoms(
 def _atoms_around(mean: Floats, law: DemandLaw, residuals: Floats | None) -> Floats:
     """Equally likely latents around means, (..., atoms), with the residuals of the law or with those given."""
     if residuals is None:
-        return law.atoms(mean, 1.0, 1.0, ATOMS)
-    return np.asarray(mean[..., None] + law.spread_of(mean, 1.0, 1.0)[..., None] * residuals)
+        return law.atoms(mean, 1.0, ATOMS)
+    return np.asarray(mean[..., None] + law.spread_of(mean, 1.0)[..., None] * residuals)
 
 
 def _residual_atoms(local: LocalResiduals, mean: Floats, states: MarketStates, prices: Floats, lags: Floats) -> Floats:
@@ -93,7 +93,7 @@ def memory_reach(evidence: Evidence, law: DemandLaw) -> float:
         law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], lag * ones), series) for lag in (low, high)
     ]
     middle = (means[0] + means[1]) / 2
-    spread = law.spread_of(middle, law.effects.spread[series], law.scale[series]) * law.residuals.spread
+    spread = law.spread_of(middle, law.scale[series]) * law.residuals.spread
     return float(np.quantile(np.abs(means[1] - means[0]) / np.maximum(spread, 1e-9), 0.9))
 
 

@@ -6,7 +6,7 @@ the calendar, and the forecast w = E[z_{t+1} | features, price]. Between periods
 cells, with probabilities counted in the log.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -120,7 +120,7 @@ def market_states(
 ) -> MarketStates:
     """Estimate index, forecast and transition probabilities from the rows of a log; `features` are those of it."""
     market, index = evidence.market, _fit_index(evidence, law, seed)
-    z = index(market) + market_effects(evidence, law)
+    z = index(market) + law.level[evidence.series]
     follows = (np.diff(evidence.rows) == 1) & (np.diff(evidence.series) == 0)
     cycle = find_cycle(evidence, features, index, follows)
     state = cycle.state(market)
@@ -153,13 +153,6 @@ def market_states(
     return MarketStates(index, forecast, levels, w_nodes, cells, moves, usual_price, cycle, ahead)
 
 
-def market_effects(evidence: Evidence, law: DemandLaw) -> Floats:
-    """Level and season of the series of each row, (rows,)."""
-    effects, features = law.effects, evidence.market
-    own = replace(effects, slopes=effects.slopes[:, : features.shape[1]], centre=effects.centre[: features.shape[1]])
-    return own.of(features, evidence.series)
-
-
 def _beside_cycle(evidence: Evidence, law: DemandLaw, beyond: Floats) -> int:
     """Number of nodes that z needs beyond the calendar, by how far it moves the mean of demand."""
     low, high = np.quantile(beyond, [0.01, 0.99])
@@ -167,7 +160,7 @@ def _beside_cycle(evidence: Evidence, law: DemandLaw, beyond: Floats) -> int:
     series, one = evidence.series[rows], np.ones(len(rows))
     usual = float(np.nanmedian(observed_lag(evidence, law.lag_weights) / law.scale[evidence.series]))
     mean = law.mean_of(law.inputs(evidence.market[rows], evidence.price[rows], usual * one), series)
-    spread = law.spread_of(mean, law.effects.spread[series], law.scale[series]) * law.residuals.spread
+    spread = law.spread_of(mean, law.scale[series]) * law.residuals.spread
     moved = mean * np.expm1(high - low) if law.family.log_link else np.full(len(rows), high - low)
     reach = float(np.quantile(np.abs(moved) / np.maximum(spread, 1e-9), 0.9))
     return int(np.clip(1 + np.ceil(reach / Z_STEP), 2, BESIDE_CYCLE))

@@ -28,7 +28,7 @@ from lostsales.saved_fields import POSITIVE, Axis, Depth, NonNegative, Positive,
 from lostsales.types import Bools, Floats, Ints
 
 LagWeight = Annotated[float, Field(ge=-MOST_LAGS, le=1 + MOST_LAGS)]
-NO_SAFE_DEPTH = 1 << 30
+NO_SAFE_DEPTH = 1 << 30  # deeper than any run
 CHUNK = 2_000  # rows scored at once
 REFINED = 4  # parts into which each step of a refinement divides the gap between candidates
 PRICE_REACH = 0.02  # prices so little beyond the nodes of a plan are within them

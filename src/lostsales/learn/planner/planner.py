@@ -23,7 +23,7 @@ from lostsales.demand.law.selection import fit_law
 from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import Learner
 from lostsales.learn.planner.latent_table import memory_reach
-from lostsales.learn.planner.market_states import MarketStates, market_effects, market_states
+from lostsales.learn.planner.market_states import MarketStates, market_states
 from lostsales.learn.planner.moving_level import level_moves
 from lostsales.learn.planner.paths.fitting import fit_paths
 from lostsales.learn.planner.paths.policy import PathPolicy
@@ -303,5 +303,5 @@ def _of_most(rule: Floats | float | None) -> float | None:
 def _ranges(log: DecisionLog, states: MarketStates, model: DemandModel) -> Floats:
     """Least and most of z and of the stock in the log, (2, 2)."""
     evidence = model.evidence
-    z = states.z(evidence.market, market_effects(evidence, model.law))
+    z = states.z(evidence.market, model.law.level[evidence.series])
     return np.array([[z.min(), log.stock.min()], [z.max(), log.stock.max()]])

@@ -12,7 +12,7 @@ from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.local_estimation import LocalFit, fit_local_residuals
 from lostsales.demand.law.local_residuals import LocalResiduals
 from lostsales.demand.law.selection import FAMILIES, RELATIVE_FAMILIES
-from lostsales.learn.planner.market_states import market_effects, market_states
+from lostsales.learn.planner.market_states import market_states
 from lostsales.types import Ints
 
 Alignment = Literal["learn", "shift", "scale"]
@@ -49,5 +49,5 @@ def localised(log: SalesLog, model: DemandModel, law: DemandLaw, bandwidths: tup
     folds = folds_of(hold_out(log, gap=0), sample.rows)
     fold: Ints = np.asarray(np.argmax([held_out for held_out, _ in folds], axis=0))  # whole series, or blocks in time
     states = market_states(model.evidence, law, seed, log.problem.features)
-    z = states.z(sample.market, market_effects(sample, law))
+    z = states.z(sample.market, law.level[sample.series])
     return fit_local_residuals(sample, law, z, fold, bandwidths, seed)

@@ -8,17 +8,18 @@
   // What did not work is said where it is seen, with a way to try it again.
   const box = one("#alert");
   const hush = () => { box.hidden = true; };
-  const warn = (text, again) => {
+  const warn = (text, again, title = "Try again") => {
     (one("dialog[open]") ?? document.body).append(box); // above a dialog too
     one("p", box).textContent = text;
     const button = one("[data-again]", box);
     button.hidden = !again;
+    button.textContent = title;
     button.onclick = again ? () => { hush(); again(); } : null;
     box.hidden = false;
   };
   one("[data-hide]", box).addEventListener("click", hush);
   const sentence = (told) => {
-    const text = [told.message, ...told.findings].join(": ");
+    const text = [told.message, told.findings.join("; ")].filter((each) => each).join(": ");
     return `${text[0].toUpperCase()}${text.slice(1)}.`;
   };
 
@@ -104,7 +105,7 @@
     hush();
     try {
       const answer = await fetch(form.action, {
-        method: "POST", credentials: "same-origin", headers: { Accept: "application/json" }, body: new URLSearchParams(data),
+        method: "POST", credentials: "same-origin", headers: { Accept: "application/json" }, body: form.enctype === "multipart/form-data" ? data : new URLSearchParams(data),
       });
       const told = await answer.json();
       if (answer.ok) await finish(form, told.next);
@@ -114,6 +115,8 @@
       } else if (answer.status === 409 && list) {
         await show(location.pathname + location.search, false);
         warn(sentence(told));
+      } else if (told.confirm) {
+        warn(sentence(told), () => { data.set("confirmed", "true"); return again(); }, "Store it all the same");
       } else if (answer.status === 401) warn("You are signed out, and nothing was stored. Sign in in another tab, then try again.", again);
       else if (answer.status === 403) {
         const token = await newToken();
@@ -133,7 +136,7 @@
     event.preventDefault();
     const data = new FormData(form);
     if (event.submitter?.name) data.set(event.submitter.name, event.submitter.value);
-    if (form.elements.series) data.set("id", [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")); // tried again, it is stored once
+    if (form.elements.series || form.elements.table) data.set("id", [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")); // tried again, it is stored once
     send(form, data);
   });
 
