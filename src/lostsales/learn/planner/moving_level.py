@@ -1,10 +1,10 @@
 """Detection of a level of demand that moves: such a shop is decided on sample paths, which follow levels.
 
 Levels are followed with several forgetting rates, weighted by how likely they made the demands so far. A level moves
-where this mixture predicts demand better some periods ahead than the mean so far, unless long autocorrelation does the
-same. The last price tells one from the other. Demand that depends on its past knows that price by the last demand alone.
-Beside a level that moves, the last demand is a sign of the level only once the effect of the last price is taken out
-(common factors: Hendry and Mizon, 1978).
+where this mixture predicts demand better some periods ahead than the mean so far. Long autocorrelation gives the same
+picture, and the last price tells the two apart (common factors: Hendry and Mizon, 1978): demand that depends on its past
+knows that price through the last demand alone, while a last demand that is only a sign of the level is one after the
+effect of its price is taken out.
 """
 
 import numpy as np
@@ -28,12 +28,12 @@ LEAST_ROWS = 40  # of a series, for its level to be followed
 LEAST_GAIN = 0.01  # of the mean log score so many periods ahead, and
 LEAST_T = 1.7  # times its standard error over blocks of rows: where nothing moves the gain is below 0
 BLOCK = 20  # rows
-# Share of the effect of the last price beside a level; estimates were 0 to 0.08 under autocorrelation, from 0.1 in drift.
+# Share of the effect of the last price beside a level: 0 to 0.08 under autocorrelation, 0.1 to 0.5 in drift.
 OF_COMMON_FACTOR = 0.2
 
 
 def level_moves(log: SalesLog, model: DemandModel) -> bool:
-    """True where following a level predicts demand better some periods ahead, and autocorrelation is no reason for it."""
+    """True where following a level predicts demand better some periods ahead, and autocorrelation does not explain it."""
     products = log.products
     if np.median(np.bincount(products.of_row, minlength=len(products))) < LEAST_ROWS:
         return False
