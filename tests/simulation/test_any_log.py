@@ -33,6 +33,8 @@ def scenarios(draw: st.DrawFn) -> Scenario:
     scenario = Scenario.load(draw(st.sampled_from(preset_names())))
     if scenario.supply.lead_time is not None:
         del changes["arrival"]  # which a lead time says
+    if scenario.product.shelf_life is not None:
+        del changes["balance"]  # a netted order has no age
     if min(scenario.orders) > 0:
         del changes["capacity_rule"]  # a full store could not order nothing
     return scenario.model_copy(update=changes)

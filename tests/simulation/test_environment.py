@@ -108,3 +108,17 @@ def test_environment_and_simulator_agree() -> None:
     error = np.hypot(np.std(means) / np.sqrt(len(means)), summary.std_error)
     assert abs(np.mean(means) - summary.mean_profit) < 4 * error
     assert len(ActionGrid.of(env.scenario)) == 5 * 21
+
+
+def test_goods_that_perish_are_seen_by_remaining_life() -> None:
+    """Two orders of 3 into an empty shop with a shelf life of 2: the second joins what is left of the first."""
+    env = RetailerEnv(Scenario.load("perishable", ("demand.mean=0.01", "costs={lost=0, order=0, holding=1}")))
+    observation, _ = env.reset(seed=0)
+    assert observation[:3].tolist() == [0, 0, 0]
+    env.step(np.array([0, 3]))
+    observation, reward, *_ = env.step(np.array([0, 3]))
+    assert observation[:3].tolist() == [6, 3, 3]
+    assert reward == -3
+    _, reward, *_ = env.step(np.array([0, 0]))
+    assert reward == -3 - 7 * 3
+    assert env.observation_space.contains(observation)

@@ -50,7 +50,7 @@ def test_all_presets_ship() -> None:
         "appendix", "confounded", "cost-shocks", "drift", "fixed-cost", "fixed-cost-autocorrelated", "long-runs",
         "lost-sales",
         "manager-after", "manager-before", "manager-slow", "markov-demand", "newsvendor", "nonlinear",
-        "reference-price", "regime", "released",
+        "perishable", "reference-price", "regime", "released",
         "steady", "two-lag", "weekday-counts",
     )  # fmt: skip
 

@@ -122,6 +122,52 @@ def closing_stock(available_t: Units, arrived_t: Units, demand_t: Units, flow: S
     return held if flow.before else stocked(held, arrived_t, flow)
 
 
+def issue(ages: Array, sold: Units, from_oldest: Units) -> None:
+    """Take `sold` units off the shelf in place: `from_oldest` from the oldest on, the rest from the freshest.
+
+    `ages` holds units by remaining life along its first axis, those of the last day first.
+
+    >>> shelf = np.array([2.0, 3.0, 4.0])
+    >>> issue(shelf, 4.0, 3.0)
+    >>> shelf
+    array([0., 2., 3.])
+    """
+    wanted = from_oldest
+    for k in range(len(ages)):
+        taken = smaller(ages[k], wanted)
+        ages[k] -= taken
+        wanted = wanted - taken
+    wanted = sold - from_oldest
+    for k in range(len(ages) - 1, -1, -1):
+        taken = smaller(ages[k], wanted)
+        ages[k] -= taken
+        wanted = wanted - taken
+
+
+def expire(ages: Array) -> Any:
+    """Units whose life ends with this period; in place, all others are a period older and no unit is fresh.
+
+    >>> shelf = np.array([0.0, 2.0, 3.0])
+    >>> float(expire(shelf)), shelf
+    (0.0, array([2., 3., 0.]))
+    """
+    wasted = ages[0] + 0.0
+    for k in range(len(ages) - 1):
+        ages[k] = ages[k + 1]
+    ages[-1] = 0.0
+    return wasted
+
+
+def waste_loss(wasted: Units, waste_cost: Cost, costs: UnitCosts) -> Units:
+    """(C_waste - C_3) wasted, less than the profit of a period: such units are thrown away and not held.
+
+    >>> float(waste_loss(2.0, 7.0, UnitCosts(lost=5.0, order=3.0, holding=1.0)))
+    12.0
+    """
+    loss: Units = (waste_cost - costs.holding) * wasted
+    return loss
+
+
 def truncates(depth: Any, flow: StockFlow) -> Any:
     """True if demand after this many stock-outs in a row is truncated to what is available."""
     return depth >= flow.longest_run
@@ -147,7 +193,7 @@ def advanced(outstanding: Array, arrives: Bools) -> tuple[Array, Array]:
     return (outstanding * arrives).sum(axis=-1), (outstanding * ~arrives)[..., 1:]
 
 
-def whole_delivery(arrived: Units, share: float) -> tuple[Units, Units]:
+def whole_delivery(arrived: Units, share: Any) -> tuple[Units, Units]:
     """Whole units that arrive of a partial delivery, and the probability of one more."""
     came = share * arrived
     whole = np.floor(came + 1e-9)

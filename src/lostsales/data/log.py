@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from lostsales import plots
-from lostsales.data.economics import UnitCosts, period_profit, units_available
+from lostsales.data.economics import UnitCosts, period_profit, units_available, waste_loss
 from lostsales.data.ledger import MOST_OFF_BALANCE, Ledger
 from lostsales.data.problem import Problem
 from lostsales.data.products import Products
@@ -17,6 +17,7 @@ from lostsales.types import Array, Bools, Floats, Ints, exceeds
 ROW_COLUMNS = (
     *("period", "features", "price", "sales", "stock", "order", "stockout", "received", "adjustment"),
     *("out_of_stock", "open_time", "pipeline", "source_row", "season_end", "salvage"),
+    *("wasted", "shelf_life", "waste_cost", "from_oldest"),
 )
 COSTS = ("lost", "order", "holding")
 MOST_DIFFERENT = 0.5  # of the deliveries: more than short deliveries explain
@@ -164,6 +165,10 @@ class SalesLog:
     source_row: Ints | None = None  # (rows,) place in the table, where that is in another order
     season_end: Array | None = None  # (rows,) last period in which the product is sold, of the type of `period`
     salvage: Floats | None = None  # (rows,) what a unit brings that is left then; None where seasons have no end
+    wasted: Floats | None = None  # (rows,) thrown away when the period was over, and part of the adjustment; as all ...
+    shelf_life: Floats | None = None  # (rows,) in periods; ... of these None where units keep for ever
+    waste_cost: Floats | None = None  # (rows,) of a unit, beyond its purchase price
+    from_oldest: Floats | None = None  # (rows,) share of the units sold that are the oldest ones
     keeps_price: bool = False  # set by `fit` where prices had hidden causes: the usual one is the only candidate
 
     def __post_init__(self) -> None:
@@ -304,7 +309,8 @@ class SalesLog:
     def profit(self, lost: Floats) -> Floats:
         """Profit of every row given its lost sales; with their expectations the surrogate profit (Equation 12)."""
         log = self.decisions("profit")
-        return period_profit(log.price, log.order, log.sales, lost, log.available - log.sales, log.costs)
+        found = period_profit(log.price, log.order, log.sales, lost, log.available - log.sales, log.costs)
+        return found if log.wasted is None else found - waste_loss(log.wasted, log.waste_cost, log.costs)
 
     def decisions(self, verb: str) -> "DecisionLog":
         """The log as one of decisions, or an error that lists all that `verb` needs and the log does not have."""

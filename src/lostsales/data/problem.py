@@ -122,6 +122,12 @@ class Columns(Settings):
         description="Correction of the stock before the next period: spoilage and theft below zero, finds above.",
         examples=["Stock Correction"],
     )
+    wasted: str = Field(
+        "wasted",
+        description="Units thrown away at the end of the period; read where the product has a `shelf_life`, and by "
+        "default what is missing from the next stock.",
+        examples=["Spoiled Units"],
+    )
     out_of_stock: str | None = Field(
         None,
         description="Time out of stock within the period, in hours, days or as a share; `open_time` is the whole.",

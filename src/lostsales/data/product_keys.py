@@ -1,13 +1,15 @@
 """The `[product]` table of a problem: the life of a product, and what becomes of its units at the end of it."""
 
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from lostsales.data.settings import NonNegative, Settings
+from lostsales.data.settings import NonNegative, Number, Settings, no_truth_value
 from lostsales.types import Array
+
+MOST_LIFE = 1_000  # periods: bounds the memory for ages
 
 
 def _period_or_column(value: Any) -> Any:
@@ -32,7 +34,7 @@ def is_date(text: object) -> bool:
 
 
 class ProductKeys(Settings):
-    """The life of a product: the end of its season, and what units that are left then bring.
+    """The life of a product: its shelf life, the end of its season, and what units that are left then bring.
 
     Examples
     --------
@@ -54,16 +56,51 @@ class ProductKeys(Settings):
         examples=[2.5],
     )
 
+    shelf_life: Annotated[int, BeforeValidator(no_truth_value), Field(ge=1, le=MOST_LIFE)] | str | None = Field(
+        None,
+        description="Periods in which a unit can be sold, from the one in which it is first on the shelf: a number, or "
+        "a column or attribute. What is left then is thrown away. By default units keep for ever.",
+        examples=[5],
+    )
+    waste_cost: NonNegative | str | None = Field(
+        None,
+        description="Cost of a unit that is thrown away, beyond its purchase price: a number, or a column or "
+        "attribute; by default 0.",
+        examples=[0.1],
+    )
+    issuing: Literal["fifo", "lifo"] | Annotated[Number, Field(ge=0, le=1)] | str = Field(
+        "fifo",
+        description="Which units are sold first: the oldest (`fifo`), the freshest (`lifo`), or the share of sales "
+        "that takes the oldest, as a number or a column or attribute of it.",
+        examples=["lifo", 0.7],
+    )
+
+    @property
+    def oldest_first(self) -> float | str:
+        """Share of sales that takes the oldest units, or the column of it.
+
+        >>> ProductKeys(shelf_life=3, issuing="lifo").oldest_first
+        0.0
+        """
+        return {"fifo": 1.0, "lifo": 0.0}.get(str(self.issuing), self.issuing)
+
+    @property
+    def unit_waste_cost(self) -> float:
+        """Cost of a unit thrown away where it is one for all, else 0."""
+        return self.waste_cost if isinstance(self.waste_cost, float) else 0.0
+
     @model_validator(mode="after")
     def _consistent(self) -> "ProductKeys":
         if self.salvage is not None and self.season_end is None:
             raise ValueError("salvage is what units bring when a season has ended: it needs season_end")
+        if self.shelf_life is None and (self.waste_cost is not None or self.issuing != "fifo"):
+            raise ValueError("waste_cost and issuing are of units whose life ends: they need shelf_life")
         return self
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns and attributes that the keys name."""
-        given = (getattr(self, name) for name in type(self).model_fields)
+        given = (self.season_end, self.salvage, self.shelf_life, self.waste_cost, self.oldest_first)
         return tuple(each for each in given if isinstance(each, str) and not is_date(each))
 
     @property

@@ -75,17 +75,21 @@ def relative_log(log: DecisionLog, products: ProductTable, grid: CandidateGrid, 
     scale, usual = products.scale[log.products.of_row], products.usual_price[log.products.of_row]
     costs, supply = log.costs, log.problem.supply
     unitless = {name: getattr(rules, name) for name in UNITLESS_RULES if name in rules.model_fields_set}
-    problem = {
+    problem: dict[str, Any] = {
         "prices": tuple(grid.prices.tolist()),
         "orders": tuple(grid.orders.tolist()),
         "capacity": None,
         "rules": BusinessRules(**unitless),
         "supply": supply.model_copy(update={"capacity": None, "multiple": None, "minimum": None}),
     }
+    if log.waste_cost is not None:
+        waste_cost = float(np.mean(log.waste_cost / usual))
+        problem["product"] = log.problem.product.model_copy(update={"waste_cost": waste_cost})
     fixed = float(np.mean(costs.fixed_order / (scale * usual)))
     changed: dict[str, Any] = {
         "problem": log.problem.model_copy(update=problem),
         "price": log.price / usual,
+        "waste_cost": None if log.waste_cost is None else log.waste_cost / usual,
         "costs": UnitCosts(_share(costs.lost, usual), _share(costs.order, usual), _share(costs.holding, usual), fixed),
     }
     return replace(log, **_divided(log, products.scale, np.divide), **changed)

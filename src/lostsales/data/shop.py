@@ -182,4 +182,6 @@ class Shop(Settings):
     def _fits(self) -> "Shop":
         if self.capacity_rule == "forbid" and self.orders and min(self.orders) > 0:
             raise ValueError("with capacity_rule 'forbid' the order grid must contain 0, or a full store could not act")
+        if self.product.shelf_life is not None and self.flow.netted:
+            raise ValueError("goods with a shelf life need balance = 'lost-sales': a netted order has no age")
         return self

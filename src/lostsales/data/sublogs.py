@@ -14,7 +14,18 @@ from lostsales.errors import SettingError
 from lostsales.types import Array, Bools, Floats, Ints
 
 # Columns that differ in an open row from the row before; the price and the length of the period do not.
-OPENED = ("period", "features", "sales", "stock", "order", "stockout", "received", "adjustment", "out_of_stock")
+OPENED = (
+    "period",
+    "features",
+    "sales",
+    "stock",
+    "order",
+    "stockout",
+    "received",
+    "adjustment",
+    "wasted",
+    "out_of_stock",
+)
 
 
 def without(log: AnyLog, rows: Bools) -> AnyLog:

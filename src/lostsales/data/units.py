@@ -9,7 +9,7 @@ import numpy as np
 from lostsales.data.log import SalesLog
 from lostsales.types import Floats
 
-ROW_QUANTITIES = ("sales", "stock", "order", "received", "adjustment")
+ROW_QUANTITIES = ("sales", "stock", "order", "received", "adjustment", "wasted")
 LEAST_ROWS = 100  # with fewer, whole numbers may all be even by chance
 NEAR = 1e-6  # counts so near to a whole number are whole
 MOST_EXACT = 2.0**53  # above which floating-point numbers skip whole ones

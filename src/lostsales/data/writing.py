@@ -221,6 +221,10 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
         constant = role == "price" and log.problem.price is not None  # the problem says it
         if (values := getattr(log, role)) is not None and not constant:
             columns[getattr(names, role)] = values
+    if log.wasted is not None:
+        columns[names.wasted] = log.wasted
+        if log.adjustment is not None:
+            columns[names.adjustment] = log.adjustment + log.wasted
     if log.pipeline is not None:
         columns |= {names.on_order_in(at + 1): units for at, units in enumerate(log.pipeline.T)}
     if log.out_of_stock is not None:
@@ -232,9 +236,10 @@ def log_columns(log: SalesLog) -> dict[str, Array]:
             columns[names.in_stock] = log.out_of_stock == 0
     if log.open_time is not None:
         columns[str(log.problem.open_time)] = log.open_time
-    for role in ("season_end", "salvage"):
-        named = getattr(log.problem.product, role)
-        if (values := getattr(log, role)) is not None and named in log.problem.product.columns:
+    keys = log.problem.product
+    named_by = {"season_end": keys.season_end, "salvage": keys.salvage, "from_oldest": keys.oldest_first}
+    for role, named in (named_by | {"shelf_life": keys.shelf_life, "waste_cost": keys.waste_cost}).items():
+        if (values := getattr(log, role)) is not None and named in keys.columns:
             columns.setdefault(named, values)
     for role in ("lost", "order", "holding"):
         if log.costs is not None and isinstance(cost := getattr(log.costs, role), np.ndarray):

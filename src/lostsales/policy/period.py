@@ -13,7 +13,9 @@ from lostsales.data.economics import (
     period_profit,
     truncates,
     units_available,
+    waste_loss,
 )
+from lostsales.policy.shelf import Shelf
 from lostsales.policy.view import Action
 from lostsales.types import Array, Bools, Floats
 
@@ -32,6 +34,8 @@ class Outcome:
     stock_tp1: Floats
     depth_tp1: Array
     arrived: Floats  # in this period: the order itself, or what was on the way
+    wasted: Floats | None = None  # None where units keep for ever
+    shelf: Shelf | None = None  # that the next period opens with
 
 
 def transition(
@@ -42,10 +46,14 @@ def transition(
     flow: StockFlow,
     costs: UnitCosts,
     arrived_t: Floats | None = None,
+    shelf_t: Shelf | None = None,
+    waste_cost: Floats | float = 0.0,
+    rng: np.random.Generator | None = None,
 ) -> Outcome:
     """Close a period: Z_t, Delta_t, R_t and Y_{t+1} (Section 2), with the truncation rule where the shop has one.
 
-    `arrived_t` is what arrives in the period (`policy/deliveries.py`); by default the order.
+    `arrived_t` is what arrives in the period (`policy/deliveries.py`); by default the order. With a shelf, units whose
+    life ends are thrown away when the period is over; `rng` draws which units are sold where customers differ.
 
     >>> from lostsales.data.shop import Shop
     >>> flow, costs = Shop(arrival="before", longest_run=1).flow, UnitCosts(lost=2, order=3, holding=1)
@@ -64,6 +72,12 @@ def transition(
     sales = np.minimum(available, demand_t)
     lost, leftover = demand_t - sales, available - sales
     stockout = lost > 0
+    profit, kept = period_profit(price, order, sales, lost, leftover, costs), available
+    wasted, shelf = None, None
+    if shelf_t is not None:
+        wasted, shelf = shelf_t.closed(available, sales, rng)
+        profit, kept = profit - waste_loss(wasted, waste_cost, costs), available - wasted
+    stock_tp1 = closing_stock(kept, arrived, demand_t, flow)
     return Outcome(
         demand=demand_t,
         sales=sales,
@@ -71,8 +85,10 @@ def transition(
         leftover=leftover,
         stockout=stockout,
         truncated=truncated,
-        profit=period_profit(price, order, sales, lost, leftover, costs),
-        stock_tp1=closing_stock(available, arrived, demand_t, flow),
+        profit=profit,
+        stock_tp1=stock_tp1,
         depth_tp1=next_depth(depth_t, stockout),
         arrived=arrived,
+        wasted=wasted,
+        shelf=None if shelf is None else shelf.filled(stock_tp1),
     )

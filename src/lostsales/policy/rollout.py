@@ -13,6 +13,7 @@ from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
+from lostsales.policy.shelf import Shelf
 from lostsales.policy.view import Action, ClosedPeriod, Features, View
 from lostsales.types import Array, Floats, Ints, exceeds
 
@@ -53,6 +54,7 @@ class Step:
     view: View
     action: Action
     outcome: Outcome
+    shelf: Shelf | None = None  # that the period opened with
 
 
 class RunningShop:
@@ -66,6 +68,8 @@ class RunningShop:
         self.pipeline = None if shop.receives_orders else Pipeline.of(shop, opening.pipeline, series, self._supply_rng)
         phase = opening.order_phase
         self.phase = shop.supply.order_phase(np.zeros(series, dtype=np.int64)) if phase is None else phase
+        self.shelf = Shelf.of(shop, self.stock)
+        self._shelf_rng = rng.spawn(1)[0] if self.shelf is not None and self.shelf.is_mixed else None
         self.sales, self.stockout = self.demand, np.zeros(series, dtype=bool)
         self.depth: Array = np.zeros(series, dtype=np.int16)
         self.period = 0
@@ -80,7 +84,9 @@ class RunningShop:
         drawn, arrived = self.market.demand(self.period, self.features, action.price, self.demand, self.rng), None
         if self.pipeline is not None:
             arrived, self.pipeline = deliver(self.pipeline, action.order, self.shop, self._supply_rng)
-        outcome = transition(self.stock, self.depth, action, drawn, self.flow, self.costs, arrived)
+        ages = self.shelf, self.shop.product.unit_waste_cost, self._shelf_rng
+        outcome = transition(self.stock, self.depth, action, drawn, self.flow, self.costs, arrived, *ages)
+        self.shelf = outcome.shelf
         self.features = self.market.next_features(self.features, action.price, self.rng)
         self.stock, self.depth = outcome.stock_tp1, outcome.depth_tp1
         self.demand, self.sales, self.stockout = outcome.demand, outcome.sales, outcome.stockout
@@ -117,6 +123,7 @@ def play(
             last_stockout=now.stockout,
             depth=now.depth,
             last_demand=now.demand if policy.observes == "demand" else None,
+            ages=now.shelf.seen if now.shelf is not None and policy.observes == "demand" else None,
             past=past,
             names=now.names,
             pipeline=now.on_order,
@@ -125,8 +132,8 @@ def play(
         )
         action = policy.decide(view, policy_rng)
         _refuse_overfilling(view, action.order, shop)
-        outcome = now.close(action)
-        yield Step(view, action, outcome)
+        shelf, outcome = now.shelf, now.close(action)
+        yield Step(view, action, outcome, shelf)
         if shown is not None:
             past = (*past, ClosedPeriod(view, action))
             shown.add(period, outcome.sales, outcome.stockout, action.price, view.features)

@@ -81,6 +81,8 @@ class View:
     later: Floats | None = None  # (series, periods, features) of later periods given with today, NaN where unknown
     recent: RecentDemand | None = None  # what each series has shown before, where history is observed
     dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
+    # (series, longest shelf life) stock by remaining life, the last period first; None where it is not known
+    ages: Floats | None = None
 
     @property
     def on_order(self) -> Floats:
@@ -136,6 +138,7 @@ class View:
             later=None if self.later is None else self.later[rows],
             recent=None if self.recent is None else self.recent.take(rows),
             dates=None if self.dates is None else self.dates[rows],
+            ages=None if self.ages is None else self.ages[rows],
         )
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.special import pdtr
+from scipy.special import gammainc, pdtr
 
 from lostsales.data.settings import Above0, NonNegative, Settings
 from lostsales.simulation.processes import DemandNoise
@@ -75,7 +75,7 @@ class Saturating(Settings):
         return self.respond(np.ones(1), lag_term, price_t, effect)
 
 
-class _Counts(Settings):
+class IndependentDemand(Settings):
     """Whole demands of a constant mean: neither features nor price nor the past move them."""
 
     mean: Above0
@@ -105,7 +105,7 @@ class _Counts(Settings):
         return reach
 
 
-class Poisson(_Counts):
+class Poisson(IndependentDemand):
     """Poisson demand."""
 
     law: Literal["poisson"]
@@ -119,7 +119,7 @@ class Poisson(_Counts):
         return np.asarray(pdtr(np.floor(demand), self.mean))
 
 
-class Geometric(_Counts):
+class Geometric(IndependentDemand):
     """Geometric demand from 0 on: P(D = d) = (1 - q) q^d with q = mean / (1 + mean)."""
 
     law: Literal["geometric"]
@@ -133,4 +133,19 @@ class Geometric(_Counts):
         return 1 - (self.mean / (1 + self.mean)) ** (np.floor(demand) + 1)
 
 
-ScenarioLaw = Linear | Saturating | Poisson | Geometric
+class Gamma(IndependentDemand):
+    """Gamma demand with a coefficient of variation `cv`, rounded to whole units."""
+
+    law: Literal["gamma"]
+    cv: Above0 = 0.5
+
+    def draw(self, count: int, rng: np.random.Generator) -> Floats:
+        """`count` independent demands."""
+        return rng.gamma(self.cv**-2, self.mean * self.cv**2, count)
+
+    def at_most(self, demand: Floats) -> Floats:
+        """P(D <= demand)."""
+        return np.asarray(gammainc(self.cv**-2, (np.floor(demand) + 0.5) / (self.mean * self.cv**2)))
+
+
+ScenarioLaw = Linear | Saturating | Poisson | Geometric | Gamma

@@ -50,7 +50,8 @@ class BatchedShop:
         last = (now.demand,) if self.observe_demand else (now.sales, now.stockout)
         cycle = () if now.phase is None else (now.phase,)
         on_order = () if now.on_order is None else now.on_order.T
-        columns = [*now.features, now.stock, *on_order, *cycle, *last]
+        ages = () if now.shelf is None else now.shelf.units
+        columns = [*now.features, now.stock, *ages, *on_order, *cycle, *last]
         return np.column_stack(columns).astype(np.float32)
 
 
@@ -63,7 +64,8 @@ class RetailerEnv(gymnasium.Env[Observation, NDArray[np.int64]]):
     pipeline do not allow.
 
     ## Observation space
-    `Box`: the features, the stock, what is on the way (arriving in 1, 2, ... periods, at the latest where lead times
+    `Box`: the features, the stock, of goods that perish the units by remaining life (1, 2, ... periods), what is on the
+    way (arriving in 1, 2, ... periods, at the latest where lead times
     vary), the position in the cycle of order days where there is one, the sales of the last period and whether it was
     a stock-out (1) or not (0). With `observe_demand=True` the last true demand replaces the last two.
 
@@ -104,7 +106,8 @@ def observation_space(scenario: Scenario, observe_demand: bool) -> gymnasium.Spa
     most_demand = LARGEST if law.maximum is None else law.maximum
     most_opening = opening if isinstance(opening, float) else most_demand
     bounds = [_bounds(process, scenario) for process in scenario.features.values()]
-    bounds.append((0.0, most_stock))
+    life = scenario.product.shelf_life
+    bounds += [(0.0, most_stock)] * (1 + (life if isinstance(life, int) else 0))
     most_order = max(scenario.orders[-1], *scenario.start.on_order, 0.0)
     bounds += [(0.0, most_order)] * scenario.pipeline_length
     cycle = scenario.supply.order_cycle

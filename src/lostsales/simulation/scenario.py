@@ -18,7 +18,7 @@ from lostsales.data.shop import Shop
 from lostsales.errors import SettingError
 from lostsales.policy.rollout import Opening
 from lostsales.policy.view import Features
-from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating
+from lostsales.simulation.demand_laws import IndependentDemand, ScenarioLaw
 from lostsales.simulation.manager import SIGNALS, Manager
 from lostsales.simulation.presets import ALIASES, preset_names, preset_text
 from lostsales.simulation.processes import Drift, FeatureProcess, levels_of
@@ -91,7 +91,7 @@ class Scenario(Shop):
         Unit costs of lost sales, orders and holding, and the fixed cost of an order.
     start : Start
         Opening stock and the demand before the first period.
-    demand_law : Linear, Saturating, Poisson or Geometric
+    demand_law : Linear, Saturating, Poisson, Geometric or Gamma
         Law of D_t given X_t, P_t and D_{t-1}; the table `[demand]` of the file.
     features : dict of str to FeatureProcess
         Processes of the market features X_t.
@@ -120,7 +120,7 @@ class Scenario(Shop):
     orders: tuple[NonNegative, ...]
     costs: ConstantCosts
     start: Start
-    demand_law: Annotated[Linear | Saturating | Poisson | Geometric, Field(discriminator="law", alias="demand")]
+    demand_law: Annotated[ScenarioLaw, Field(discriminator="law", alias="demand")]
     features: dict[str, FeatureProcess] = Field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     strength: NonNegative = 1.0
@@ -185,6 +185,8 @@ class Scenario(Shop):
         days = self.supply.order_days
         if isinstance(days, str) and days not in self.features:
             raise ValueError(f"supply.order_days names the feature {days!r}, which [features] does not define")
+        if self.product.columns:
+            raise ValueError(f"product must have numbers in a scenario, but names {', '.join(self.product.columns)}")
         if isinstance(self.supply.multiple, str) or isinstance(self.supply.minimum, str):
             raise ValueError("supply.multiple and supply.minimum must be numbers in a scenario")
         if self.supply.lead_time == LEARN:
@@ -276,7 +278,7 @@ class Scenario(Shop):
             lag_term = lag_term + law.second_rho * before_last
         if period == 0 and self.start.lag_term is not None:
             lag_term = np.full(len(price), self.start.lag_term)
-        if isinstance(law, Poisson | Geometric):
+        if isinstance(law, IndependentDemand):
             demand = law.draw(len(price), rng)
         elif law.noise.is_count:
             demand = law.noise.draw_counts(law.mean(lag_term, price, self.effect(features, len(price))), rng)

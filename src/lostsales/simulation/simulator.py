@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class HiddenTruth:
         R_t with the true cost of lost sales.
     truncated : ndarray of bool, shape (rows,)
         Rows whose demand the truncation rule `longest_run` cut to what was available.
+    ages : ndarray of shape (rows, shelf life), optional
+        Stock at the opening by the periods that its units can still be sold, 1 first; None where units keep for ever.
 
     Examples
     --------
@@ -56,10 +59,13 @@ class HiddenTruth:
     lost: Floats  # (rows,)
     profit: Floats  # (rows,)
     truncated: Bools  # (rows,)
+    ages: Floats | None = None  # (rows, shelf life)
 
     def columns(self, log: SalesLog) -> dict[str, Array]:
         """The truth with the series and period of its log, by name of the column."""
-        return key_columns(log) | {each.name: getattr(self, each.name) for each in fields(self)}
+        rows = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "ages"}
+        ages = () if self.ages is None else self.ages.T[::-1]
+        return key_columns(log) | rows | {f"age_{at}": units for at, units in enumerate(ages, start=1)}
 
     def write(self, log: SalesLog, path: str | Path) -> None:
         """Write the columns as a table."""
@@ -157,7 +163,9 @@ def simulate(
     pipeline = np.empty((*rows, scenario.pipeline_length)) if scenario.pipeline_length else None
     features = np.empty((scenario.shown, *rows))
     stockout = np.empty(rows, dtype=bool)
-    truth = HiddenTruth(np.empty(rows), np.empty(rows), np.empty(rows), np.zeros(rows, dtype=bool))
+    life = scenario.product.shelf_life
+    wasted, ages = (np.empty(rows), np.empty((*rows, life))) if isinstance(life, int) else (None, None)
+    truth = HiddenTruth(np.empty(rows), np.empty(rows), np.empty(rows), np.zeros(rows, dtype=bool), ages)
     last_sales = np.empty(episodes)
 
     def keep(block: slice, step: Step) -> None:
@@ -174,6 +182,8 @@ def simulate(
         truth.demand[at], truth.lost[at], truth.profit[at] = outcome.demand, outcome.lost, outcome.profit
         if outcome.truncated is not None:
             truth.truncated[at] = outcome.truncated
+        if ages is not None and wasted is not None and step.shelf is not None:
+            ages[at], wasted[at] = step.shelf.seen, outcome.wasted
         if view.period == 0:
             last_sales[block] = view.last_sales
 
@@ -196,8 +206,20 @@ def simulate(
         sales=log["sales"].reshape(-1),
         received=None if received is None else received.reshape(-1),
         pipeline=None if pipeline is None else pipeline.reshape(-1, scenario.pipeline_length),
+        **({} if wasted is None else _perishing(scenario, wasted.reshape(-1))),
     )
-    return noted_sellouts(recorded), HiddenTruth(*(getattr(truth, each.name).reshape(-1) for each in fields(truth)))
+    kept = (getattr(truth, each.name) for each in fields(truth) if each.name != "ages")
+    by_age = None if ages is None else ages.reshape(-1, ages.shape[2])
+    return noted_sellouts(recorded), replace(HiddenTruth(*(each.reshape(-1) for each in kept)), ages=by_age)
+
+
+def _perishing(scenario: Scenario, wasted: Floats) -> dict[str, Any]:
+    """Fields of a log of goods that perish, as if its table were read."""
+    keys = scenario.product
+    fixed: dict[str, Any] = {"shelf_life": keys.shelf_life, "from_oldest": keys.oldest_first}
+    fixed["waste_cost"] = keys.unit_waste_cost
+    columns = {name: np.full(len(wasted), each, dtype=np.float64) for name, each in fixed.items()}
+    return columns | {"wasted": wasted, "adjustment": -wasted}
 
 
 def evaluate_policy(

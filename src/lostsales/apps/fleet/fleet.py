@@ -59,6 +59,9 @@ class Fleet:
             raise LostSalesError(f"version {found.name} of {store} is not finished; the same `fleet fit` resumes it")
         return cls(found, most_loaded)
 
+    def __reduce__(self) -> tuple[type["Fleet"], tuple[Version, int]]:
+        return type(self), (self.version, self.most_loaded)  # another process loads policies by itself
+
     @property
     def name(self) -> str:
         """Name of the version."""

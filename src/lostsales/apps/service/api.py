@@ -1,33 +1,31 @@
 """Routes for systems, under /v1."""
 
-import io
-from typing import Annotated, Any
+import asyncio
+from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import ValidationError
 
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Principal, needs
-from lostsales.apps.service.answers import explain_answer, forecast_answer, json_rows, situation_of, what_if_answer
+from lostsales.apps.service.answers import explain_answer, forecast_answer, situation_of, what_if_answer
 from lostsales.apps.service.batching import SMALL
+from lostsales.apps.service.bulk import ARROW, JSON, PARQUET, json_answer
 from lostsales.apps.service.deciding import decision_json
-from lostsales.apps.service.problems import Refused, documented
+from lostsales.apps.service.problems import Refused, documented, findings_of
 from lostsales.apps.service.service import Service
-from lostsales.apps.service.uploads import arrow_table, check_rows, parquet_table
+from lostsales.apps.service.uploads import check_rows
 from lostsales.apps.service.versions import PATTERN
 from lostsales.data.json_files import finite
 from lostsales.data.reading.frames import ColumnTable
-from lostsales.policy.recommendation import Recommendation
-
-ARROW = "application/vnd.apache.arrow.stream"
-PARQUET = "application/vnd.apache.parquet"
 
 router = APIRouter(prefix="/v1", responses=documented(400, 401, 403, 413, 422, 429, 503))
 Reader = Annotated[Principal, Depends(needs("read"))]
 Decider = Annotated[Principal, Depends(needs("decide"))]
 Admin = Annotated[Principal, Depends(needs("admin"))]
 TABLE = {"type": "string", "format": "binary"}
+SMALL_BODY = 64_000  # bytes of JSON that are read in the event loop: a millisecond
+LOOK_SECONDS = 0.2  # between looks whether the client is still there
 
 
 async def service_of(request: Request) -> Service:
@@ -68,11 +66,11 @@ async def recommend(request: Request, service: Here, _: Reader) -> Response:
     uses its own history of these series.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in (JSON, ARROW, PARQUET):
+        raise Refused(415, f"a body is {JSON}, {ARROW} or {PARQUET}")
     body = await request.body()
-    if kind in (ARROW, PARQUET):
-        return await _recommend_table(service, body, kind)
-    if kind != "application/json":
-        raise Refused(415, f"a body is application/json, {ARROW} or {PARQUET}")
+    if kind != JSON or len(body) > SMALL_BODY:
+        return await _recommend_in_bulk(request, service, body, kind)
     try:
         asked = models.RecommendRequest.model_validate_json(body)
     except ValidationError as error:
@@ -87,8 +85,28 @@ async def recommend(request: Request, service: Here, _: Reader) -> Response:
         found = await service.run(lambda: desk.recommend(today, recent, reasons=asked.reasons))
         columns = found.columns
     service.metrics.rows.inc(len(asked.rows))
-    keys = (*desk.policy.problem.columns.series_parts, desk.policy.problem.columns.period)
-    return _json({"version": desk.version.version, "rows": json_rows(asked.rows, keys, columns)}, desk.version.version)
+    version = desk.version.version
+    return _answer(json_answer(version, desk.policy.problem, asked.rows, columns), JSON, version)
+
+
+async def _recommend_in_bulk(request: Request, service: Service, body: bytes, kind: str) -> Response:
+    """Many rows: in a process of their own, and given up when the client is gone."""
+    desk = service.desk
+    asking = asyncio.ensure_future(service.bulk.decide(desk, body, kind))
+    try:
+        while not asking.done():
+            await asyncio.wait([asking], timeout=LOOK_SECONDS)
+            if not asking.done() and await request.is_disconnected():
+                raise Refused(408, "the client is gone")
+        content, rows = asking.result()
+    finally:
+        asking.cancel()
+    service.metrics.rows.inc(rows)
+    return _answer(content, kind, desk.version.version)
+
+
+def _answer(content: bytes, kind: str, version: str) -> Response:
+    return Response(content, media_type=kind, headers={"X-Policy-Version": version})
 
 
 @router.post("/explain")
@@ -184,58 +202,3 @@ def policies_answer(service: Service) -> models.PoliciesAnswer:
 
 def _name(service: Service) -> str | None:
     return None if service.previous is None else service.previous.version
-
-
-def findings_of(error: ValidationError | Any) -> list[str]:
-    """Findings with their place, without the value."""
-    return [
-        f"{'.'.join(str(part) for part in each['loc']) or 'the body'}: {each['msg'].removeprefix('Value error, ')}"
-        for each in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
-
-
-def _json(content: dict[str, Any], version: str) -> Response:
-    from pydantic_core import to_json
-
-    return Response(to_json(content), media_type="application/json", headers={"X-Policy-Version": version})
-
-
-async def _recommend_table(service: Service, body: bytes, kind: str) -> Response:
-    desk = service.desk
-
-    def work() -> tuple[bytes, int]:
-        table = _read_table(service, body, kind)
-        return _written(desk.recommend(table), kind), len(table)
-
-    content, rows = await service.run(work)
-    service.metrics.rows.inc(rows)
-    return Response(content, media_type=kind, headers={"X-Policy-Version": desk.version.version})
-
-
-def _read_table(service: Service, body: bytes, kind: str) -> Any:
-    """Read an untrusted table of at least one row."""
-    table = (parquet_table if kind == PARQUET else arrow_table)(body, service.settings.most_rows)
-    if not table.num_rows:
-        raise Refused(422, findings=("the table has no rows",))
-    return table
-
-
-def _written(found: Recommendation, kind: str) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.table({name: _arrow(values) for name, values in found.table.items()})
-    sink = io.BytesIO()
-    if kind == PARQUET:
-        pq.write_table(table, sink)
-    else:
-        with pa.ipc.new_stream(sink, table.schema) as stream:
-            stream.write_table(table)
-    return sink.getvalue()
-
-
-def _arrow(values: Any) -> Any:
-    """Values for Arrow; text stays text even if all values are missing."""
-    import pyarrow as pa
-
-    return pa.array(values, type=pa.string() if values.dtype == np.dtype(object) else None)

@@ -28,6 +28,8 @@ OPEN = frozenset({"/healthz", "/readyz", "/login"})
 STATIC = "/static/"
 MACHINES = ("/v1/", "/metrics", "/openapi.json")
 BOOT, NUMBERS = secrets.token_hex(4), itertools.count(1)  # parts of the id of a request
+LARGE = ("/v1/recommend", "/v1/data", "/data")  # routes that take tables
+MOST_SMALL = 4_000_000  # bytes of a body of other routes
 MOST_PATH = 4000  # characters of path and query
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -101,8 +103,8 @@ class Gate:
         if scope["method"] in UNSAFE:
             _check_origin(answer.header(b"origin"), host)
         length = answer.header(b"content-length")
-        if length.isdecimal() and int(length[:18]) > self.settings.body_bytes:
-            raise Refused(413, f"a body may have {self.settings.body_bytes / 1e6:g} MB")
+        if length.isdecimal() and int(length[:18]) > answer.most_bytes:
+            raise answer.too_large
         if path in OPEN and path != "/login":
             return
         kind, _, secret = answer.header(b"authorization").partition(" ")
@@ -175,6 +177,9 @@ class _Exchange:
         self.principal: Principal | None = None
         self.error = ""
         self._headers = dict(reversed(scope["headers"]))
+        # Other bodies are read in the event loop.
+        most = gate.settings.body_bytes
+        self.most_bytes = most if scope["path"].startswith(LARGE) else min(most, MOST_SMALL)
         self.is_unread = self.header(b"content-length") not in ("", "0") or bool(self.header(b"transfer-encoding"))
 
     @property
@@ -186,6 +191,11 @@ class _Exchange:
     def is_static(self) -> bool:
         """True if a static file is requested."""
         return str(self.scope["path"]).startswith(STATIC)
+
+    @property
+    def too_large(self) -> Refused:
+        """Refusal of the body."""
+        return Refused(413, f"a body may have {self.most_bytes / 1e6:g} MB")
 
     def header(self, name: bytes) -> str:
         """Header of the request, empty if there is none."""
@@ -200,8 +210,8 @@ class _Exchange:
         except TimeoutError:
             raise Refused(408) from None
         self.received += len(message.get("body", b""))
-        if self.received > self.gate.settings.body_bytes:
-            raise Refused(413, f"a body may have {self.gate.settings.body_bytes / 1e6:g} MB")
+        if self.received > self.most_bytes:
+            raise self.too_large
         if message["type"] == "http.request" and not message.get("more_body"):
             self.deadline = float("inf")  # the body is here; what follows is the end of the connection
             self.is_unread = False

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Depends, File, Form, Path, Query, Request, Respon
 from pydantic import ValidationError
 
 from lostsales.apps.service import models
-from lostsales.apps.service.api import Decider, Here, Reader, findings_of
+from lostsales.apps.service.api import Decider, Here, Reader
 from lostsales.apps.service.decisions import Upload
+from lostsales.apps.service.gate import MOST_SMALL
 from lostsales.apps.service.pages import checked_form, done_at, inside, may, shown_page
-from lostsales.apps.service.problems import Refused, documented
+from lostsales.apps.service.problems import Refused, documented, findings_of
 from lostsales.apps.service.service import Service
 from lostsales.apps.service.uploads import Kind
 from lostsales.data.labels import SERIES_SEPARATOR
@@ -52,6 +53,8 @@ async def receive(
     """Store rows of the log, today's rows, stock counts or deliveries: CSV, Excel, Parquet, Arrow or JSON."""
     body: Any = await request.body()
     if request.headers.get("content-type", "").startswith("application/json"):
+        if len(body) > MOST_SMALL:  # it is read in the event loop
+            raise Refused(413, f"JSON may have {MOST_SMALL / 1e6:g} MB: send a larger table as CSV, Parquet or Arrow")
         try:
             asked = models.UploadRowsRequest.model_validate_json(body)
         except ValidationError as error:

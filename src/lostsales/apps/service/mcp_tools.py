@@ -10,11 +10,11 @@ from pydantic import BaseModel, ValidationError
 
 from lostsales.apps.service import models
 from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, situation_of, what_if_answer
-from lostsales.apps.service.api import findings_of, policies_answer
+from lostsales.apps.service.api import policies_answer
 from lostsales.apps.service.deciding import decision_json
 from lostsales.apps.service.keys import Key
 from lostsales.apps.service.morning import Query
-from lostsales.apps.service.problems import Refused
+from lostsales.apps.service.problems import Refused, findings_of
 from lostsales.apps.service.service import Service
 from lostsales.errors import LostSalesError
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from lostsales.errors import LogError, LostSalesError
 
@@ -53,6 +53,9 @@ class Refused(Exception):  # noqa: N818, an answer rather than an error
         self.confirm = confirm
         self.status, self.message, self.findings, self.retry = status, message or TITLES[status], findings, retry
 
+    def __reduce__(self) -> tuple[type["Refused"], tuple[object, ...]]:
+        return type(self), (self.status, self.message, self.findings, self.retry, self.confirm)
+
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the response."""
@@ -73,6 +76,14 @@ def refusal_of(error: LostSalesError) -> Refused:
     if isinstance(error, LogError):
         return Refused(422, "the rows cannot be used (rows count from 0)", error.findings)
     return Refused(422, TITLES[422], (str(error),))
+
+
+def findings_of(error: ValidationError) -> list[str]:
+    """Findings with their place, without the value."""
+    return [
+        f"{'.'.join(str(part) for part in each['loc']) or 'the body'}: {each['msg'].removeprefix('Value error, ')}"
+        for each in error.errors(include_url=False, include_context=False, include_input=False)
+    ]
 
 
 def _shortened(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from lostsales.apps.service import models
 from lostsales.apps.service.batching import Batcher
+from lostsales.apps.service.bulk_process import BulkProcesses
 from lostsales.apps.service.deciding import CHANGED, accepted, check_usual, digest, now, records, repeats
 from lostsales.apps.service.decisions import (
     Activation,
@@ -99,9 +100,11 @@ class Service:
         read_terms(self.settings.suppliers)  # so that a mistake in it is told at the start
         self.webhook = OrderWebhook.of(self.settings, self.store)
         self.batcher = Batcher(lambda: self.desk, self.executor)
+        self.bulk = BulkProcesses(self.settings)
 
     def close(self) -> None:
         """Shut down; everything acknowledged is on disk already."""
+        self.bulk.close()
         self.executor.shutdown(wait=False, cancel_futures=True)
         if self.webhook is not None:
             self.webhook.close()

@@ -38,6 +38,7 @@ class ServiceSettings(BaseSettings):
     waiting: Annotated[int, Field(ge=1)] = Field(512, description="Requests that may wait for an answer.")
     connections: Annotated[int, Field(ge=1)] = Field(1000, description="Open connections.")
     workers: Annotated[int, Field(ge=1, le=64)] = Field(2, description="Threads that decide.")
+    bulk_workers: Annotated[int, Field(ge=1, le=64)] = Field(2, description="Processes that decide large tables.")
     session_hours: Annotated[float, Field(gt=0)] = Field(12.0, description="How long a browser stays signed in.")
     reload_seconds: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds between checks for changed files.")
 

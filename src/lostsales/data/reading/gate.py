@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.balance import off_balance_rows, other_reading
 from lostsales.data.calendar.openings import ClockRows, find_openings, shared_columns
 from lostsales.data.databases.query import sales_source
+from lostsales.data.economics import units_available
 from lostsales.data.log import SalesLog
 from lostsales.data.memory import FEWER, check_memory, memory_limit
 from lostsales.data.pipelines import contradicts_orders, off_lead_time, with_pipeline
@@ -31,6 +32,7 @@ from lostsales.data.reading.dropping import DroppedRows, dropped_file
 from lostsales.data.reading.evening_orders import lay_out, with_first_orders
 from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.log_columns import lacks_stockouts, named_in, read_columns, require_columns, with_calendar
+from lostsales.data.reading.perishing import check_waste, with_waste
 from lostsales.data.reading.supply import pipeline_texts
 from lostsales.data.reading.table import Table, open_table, problem_beside
 from lostsales.data.receipts import with_receipts
@@ -204,7 +206,7 @@ class _Gate:
             self.findings.raise_if_any(self.table.rows)
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
-        log = self._with_pipeline(with_calendar(self._split(with_receipts(with_stockouts_by(self._log())))))
+        log = self._with_pipeline(with_calendar(self._split(with_waste(with_receipts(with_stockouts_by(self._log()))))))
         return log if log.demand_only or log.costs is None else log.decisions("read_log")
 
     def _check_rows(self) -> None:
@@ -212,6 +214,8 @@ class _Gate:
         if rows["stock"] is not None:
             arrived = rows["order"] if rows["received"] is None else rows["received"]
             check_stock(findings, self.problem, rows["stock"], arrived, rows["sales"], rows["adjustment"])
+            left = units_available(rows["stock"], arrived, self.problem.flow) - rows["sales"]
+            check_waste(findings, self.problem, rows["wasted"], left)
         check_out_of_stock(findings, self.problem, rows["out_of_stock"], rows["open_time"])
         check_salvage(findings, self.problem, rows["salvage"], rows["price"])
 

@@ -15,6 +15,7 @@ from lostsales.data.log import SalesLog
 from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
+from lostsales.data.reading.perishing import read_perishing
 from lostsales.data.reading.supply import LotColumns, read_on_order
 from lostsales.data.reading.table import Table, open_table
 from lostsales.types import Array, Bools, Floats, Ints
@@ -108,6 +109,7 @@ def read_columns(reader: ColumnReader, problem: Problem) -> LogColumns:
         "open_time": reader.number(open_time) if isinstance(open_time, str) else None,
         "season_end": read_season_end(reader, problem, period),
         "salvage": read_salvage(reader, problem),
+        **read_perishing(reader, problem),
     }
     costs, missing_costs, given_costs = read_costs(reader, problem)
     return LogColumns(

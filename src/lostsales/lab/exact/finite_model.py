@@ -12,7 +12,7 @@ from lostsales.errors import SettingError
 from lostsales.lab.exact.chains import Chain, feature_chain, refuse_large
 from lostsales.lab.exact.pmf import demand_pmf, opening_pmf, opening_stocks, scenario_laws
 from lostsales.policy.view import Action, View
-from lostsales.simulation.demand_laws import Geometric, Poisson
+from lostsales.simulation.demand_laws import IndependentDemand
 from lostsales.simulation.scenario import NormalStart, Scenario
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -200,7 +200,7 @@ def most_demand(scenario: Scenario, effect: Floats, most_stock: int) -> int:
     law, start = scenario.demand_law, scenario.start.last_demand
     if law.maximum is not None:
         return int(law.maximum)
-    if isinstance(law, Poisson | Geometric):
+    if isinstance(law, IndependentDemand):
         return law.reach(COUNT_TAIL)
     price = np.array(scenario.prices)
     opening = start.mean + 4 * start.sd if isinstance(start, NormalStart) else start

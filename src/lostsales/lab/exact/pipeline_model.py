@@ -17,7 +17,7 @@ from lostsales.lab.exact.pmf import demand_pmf, opening_pmf, opening_stocks, sce
 from lostsales.policy.action_grid import ActionGrid
 from lostsales.policy.deliveries import waiting_times
 from lostsales.policy.view import Action, View
-from lostsales.simulation.demand_laws import Geometric, Poisson
+from lostsales.simulation.demand_laws import IndependentDemand
 from lostsales.simulation.scenario import Scenario
 from lostsales.types import Bools, Floats, Ints
 
@@ -235,7 +235,7 @@ def _newsvendor_bounds(scenario: Scenario) -> Ints | None:
     critical fractile of the demand of as many periods (Morton, 1969; Zipkin, 2008, vector base-stock bound).
     """
     law, costs = scenario.demand_law, scenario.costs
-    if not isinstance(law, Poisson | Geometric):
+    if not isinstance(law, IndependentDemand):
         return None
     plain = len(scenario.prices) == 1 and scenario.capacity is None
     steps = np.diff(np.array(scenario.orders))

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import ndtr
 
-from lostsales.simulation.demand_laws import Geometric, Linear, Poisson, Saturating, ScenarioLaw
+from lostsales.simulation.demand_laws import IndependentDemand, Linear, Saturating, ScenarioLaw
 from lostsales.simulation.processes import DemandNoise
 from lostsales.simulation.scenario import NormalStart, Scenario, UniformStart
 from lostsales.types import Floats
@@ -15,7 +15,7 @@ def demand_pmf(law: ScenarioLaw, lag_term: Floats, price: Floats, effect: Floats
     D_t = min(max(rint(response), minimum), maximum): the probability of the interval that rounds to D, the end points
     taking the tails. The shapes of the first arguments broadcast, and the result has one axis more.
     """
-    if isinstance(law, Poisson | Geometric):
+    if isinstance(law, IndependentDemand):
         return _of_counts(law, np.broadcast_shapes(lag_term.shape, price.shape, effect.shape), maximum)
     if law.noise.kind == "discrete" or law.noise.scale == 0:
         return _of_atoms(law, lag_term, price, effect, maximum)
@@ -38,7 +38,7 @@ def _between_bounds(at_most: Floats, minimum: int) -> Floats:
     return np.diff(at_most, axis=-1, prepend=ends, append=ends + 1)
 
 
-def _of_counts(law: Poisson | Geometric, shape: tuple[int, ...], maximum: int) -> Floats:
+def _of_counts(law: IndependentDemand, shape: tuple[int, ...], maximum: int) -> Floats:
     """Probability mass of counts that depend on nothing."""
     at_most = law.at_most(np.arange(maximum, dtype=np.float64))
     at_most[: int(law.minimum)] = 0.0

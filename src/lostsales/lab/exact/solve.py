@@ -13,6 +13,7 @@ from lostsales.errors import SettingError
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
 from lostsales.lab.exact.history_tree import ExactExpansion, history_tree, solve_histories
 from lostsales.lab.exact.oracle import oracle_pair_value, solve_oracle
+from lostsales.lab.exact.perishable import PerishableModel, solve_perishable
 from lostsales.lab.exact.pi_star import BeliefModel, solve_pi_star
 from lostsales.lab.exact.pipeline_model import PipelineModel
 from lostsales.lab.exact.pipeline_solve import solve_pipeline, with_first
@@ -168,6 +169,11 @@ def solve_reference(
     check_markov(scenario, "dynamic programming")
     fine = grid or Resolution()
     began = perf_counter()
+    if scenario.product.shelf_life is not None:
+        aged = PerishableModel.of(scenario)
+        actions, value = solve_perishable(aged, criterion, progress)
+        policy: SavedPolicy = PipelinePolicy(SolverSettings(scenario, fine, criterion), aged, True, actions)
+        return Solution(policy, criterion, "dynamic programming", value, 0.0, perf_counter() - began)
     if needs_pipeline(scenario, criterion):
         policy, value, error = _with_pipeline(scenario, target, criterion, fine, first_row, progress)
         return Solution(policy, criterion, "dynamic programming", value, error, perf_counter() - began)

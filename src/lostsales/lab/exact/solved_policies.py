@@ -10,6 +10,7 @@ from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
 from lostsales.lab.exact.belief_filter import beliefs_of_runs, decide_on_belief
 from lostsales.lab.exact.finite_model import FiniteModel, Resolution
+from lostsales.lab.exact.perishable import PerishableModel
 from lostsales.lab.exact.pi_star import BeliefModel
 from lostsales.lab.exact.pipeline_model import PipelineModel
 from lostsales.lab.exact.value_iteration import Criterion
@@ -213,7 +214,7 @@ class PipelinePolicy(ScenarioPolicy):
     After a stock-out pi* acts as for the belief of the grid that is nearest to the exact one.
     """
 
-    model: Annotated[PipelineModel, NOT_SAVED]
+    model: Annotated[PipelineModel | PerishableModel, NOT_SAVED]
     sees_demand: bool  # an oracle
     # the last row holds for all later periods
     actions: Annotated[Array, indices("periods", "depths", "f", "d", "y", "s", below="actions", compact=True)]
@@ -223,7 +224,7 @@ class PipelinePolicy(ScenarioPolicy):
         """Source of the last demand: true demand or the history, if it matters."""
         if self.model.beliefs is not None:
             return "history"
-        return "demand" if self.model.has_memory else "sales"
+        return "demand" if self.model.has_memory or isinstance(self.model, PerishableModel) else "sales"
 
     @property
     def refusal(self) -> str | None:
@@ -243,7 +244,7 @@ class PipelinePolicy(ScenarioPolicy):
     def _last_demand(self, view: View) -> Ints:
         """The position of the last demand, or of the belief about it, of every series."""
         model = self.model
-        if model.beliefs is None and not model.has_memory:
+        if isinstance(model, PerishableModel) or (model.beliefs is None and not model.has_memory):
             return np.zeros(len(view.stock), dtype=np.int64)
         if model.beliefs is None and view.last_demand is None:
             raise LostSalesError("the oracle decides on the true last demand, but it was not shown")
@@ -261,7 +262,10 @@ class PipelinePolicy(ScenarioPolicy):
     @classmethod
     def derived(cls, saved: dict[str, Any]) -> dict[str, Any]:
         """The model, which follows from the settings."""
-        return {"model": PipelineModel.of(saved["settings"].scenario, saved["settings"].grid, saved["sees_demand"])}
+        scenario = saved["settings"].scenario
+        if scenario.product.shelf_life is not None:
+            return {"model": PerishableModel.of(scenario)}
+        return {"model": PipelineModel.of(scenario, saved["settings"].grid, saved["sees_demand"])}
 
     def validate(self) -> None:
         """Raise where a file has another table than the model."""
