@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import nbinom, poisson
 
-from lostsales.demand.model.level_loops import filter_levels
+from lostsales.demand.model.level_loops import filter_levels, shared_growth
 from lostsales.types import Bools, Floats
 
 POISSON = (1e-6, 0.0)
@@ -108,3 +108,20 @@ def test_the_level_follows_a_jump_through_stock_outs() -> None:
     after = levels_of(seen, censored, decay=0.85, prior=0.3, usual=10)
     assert before == pytest.approx(10, rel=0.12)
     assert after == pytest.approx(15, rel=0.15)
+
+
+def test_the_shared_growth_is_that_of_a_poisson_regression_with_a_mean_of_each_series() -> None:
+    import statsmodels.api as sm
+
+    rng, series, periods = np.random.default_rng(3), 8, 30
+    place = np.arange(periods)
+    exposure = rng.uniform(0.5, 1.0, (series, periods)) * (rng.random((series, periods)) < 0.9)
+    index = 1.0 + 0.3 * np.sin(place)[None]
+    mean = rng.uniform(0.5, 9.0, (series, 1)) * exposure * index * np.exp(0.02 * place)
+    demand = rng.poisson(mean).astype(float)
+    own = np.zeros(series, dtype=np.int64)
+    found = shared_growth(demand, exposure, index, own, 1.0, (0.0, 0.0), True)
+    seen = exposure > 0
+    columns = np.column_stack([np.eye(series).repeat(periods, axis=0), np.tile(place, series)])[seen.reshape(-1)]
+    fitted = sm.GLM(demand[seen], columns, sm.families.Poisson(), offset=np.log((exposure * index)[seen])).fit()
+    assert found == pytest.approx(fitted.params[-1], abs=1e-6)

@@ -57,7 +57,7 @@ def test_forecasts_with_known_prices_are_nearly_those_of_the_true_law(shop: Shop
 
 @pytest.mark.parametrize(("mean", "variance", "integer"), [(3.0, 5.0, True), (40.0, 400.0, False)])
 def test_paths_have_the_mean_and_the_quantiles_of_the_law(mean: float, variance: float, integer: bool) -> None:
-    ahead = DemandAhead(np.full((1, 3), mean), np.full((1, 3), variance), integer, 1.0)
+    ahead = DemandAhead(np.full((1, 3), mean), np.full((1, 3), variance), integer, np.ones((1, 1)))
     numbers = PathNumbers.drawn(20_000, 3, 0.6, np.random.default_rng(1))
     paths = ahead.drawn(np.broadcast_to(numbers.chances, (1, 3, 20_000)))
     np.testing.assert_allclose(paths.mean(axis=2), mean, rtol=0.003)

@@ -44,7 +44,7 @@ def test_rounds_forecast_the_second_and_third_week_with_known_prices(tmp_path: P
 
 def test_the_point_of_the_percentage_error_is_the_weighted_median() -> None:
     law = gamma(4.0, scale=25.0)
-    ahead = DemandAhead(np.full((1, 1), law.mean()), np.full((1, 1), law.var()), False, 1.0)
+    ahead = DemandAhead(np.full((1, 1), law.mean()), np.full((1, 1), law.var()), False, np.ones((1, 1)))
     draws = law.ppf((np.arange(20_000) + 0.5) / 20_000)
     grid = np.linspace(20, 120, 1001)
     errors = [np.mean(np.abs(draws - point) / draws) for point in grid]

@@ -13,7 +13,9 @@ from lostsales.types import Bools, Floats, Ints
 
 MOST_ORIGINS, LEAST_ORIGINS = 52, 6  # a year of weeks if time allows; never fewer than 6
 MOST_CELLS = 4_000_000  # series x periods x members x origins to filter, in hundreds: bounds the time
-LEAST_HISTORY = 4  # periods before an origin, and as many as are forecast in a log three times as long
+LEAST_HISTORY = (
+    4  # periods before an origin, and half of the log: levels of a short history are not those of a long one
+)
 LEAST_EXPOSURE = 0.5  # share of time on sale from which on a period is used to score forecasts
 
 
@@ -34,7 +36,7 @@ def origins_of(panel: Panel, horizons: Ints, most: int = MOST_ORIGINS) -> Ints:
     cells = len(panel.demand) * columns * MEMBERS
     most = int(np.clip(100 * MOST_CELLS // max(cells, 1), LEAST_ORIGINS, most))
     last = columns - 1 - int(horizons[0])
-    history = max(LEAST_HISTORY, min(int(horizons[-1]), columns // 3))
+    history = max(LEAST_HISTORY, min(columns // 2, columns - 2 - int(horizons[-1])))
     first = max(history - 1, columns - 1 - int(horizons[-1]) - MOST_ORIGINS)
     every = np.arange(first, last + 1)
     return every if len(every) <= most else every[np.unique(np.linspace(0, len(every) - 1, most).round().astype(int))]
@@ -47,6 +49,8 @@ def hold_out(
     season_prior: float,
     spread: Spread,
     progress: Progress | None = None,
+    *,
+    grows: bool = False,
 ) -> HeldOut:
     """Forecast from every origin with the data known then."""
     columns = panel.demand.shape[1]
@@ -54,7 +58,7 @@ def hold_out(
     def forecast_at(origin: int) -> Floats:
         ends = np.minimum(panel.last, origin)
         targets = np.broadcast_to(origin + horizons, (len(ends), len(horizons)))
-        return member_forecasts(panel, ends, np.asarray(targets), season_prior, spread)
+        return member_forecasts(panel, ends, np.asarray(targets), season_prior, spread, grows=grows)
 
     mean = np.stack(in_parallel(forecast_at, origins.tolist(), progress))
     target = origins[:, None] + horizons  # (origins, horizons)

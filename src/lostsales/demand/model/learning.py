@@ -8,7 +8,7 @@ from lostsales.data.progress import Progress, stages
 from lostsales.demand.model.bank import HALF_LIVES, MEMBERS
 from lostsales.demand.model.counts import drawn_at_least
 from lostsales.demand.model.held_out import HeldOut, hold_out, origins_of
-from lostsales.demand.model.mixture import mixture_weights
+from lostsales.demand.model.mixture import common_weights, mixture_weights
 from lostsales.demand.model.panel import Panel
 from lostsales.demand.model.spread import Spread, choose_spread, quantile_loss
 from lostsales.types import Bools, Floats, Ints
@@ -17,6 +17,7 @@ SEASON_PRIORS = (np.inf, 300.0, 100.0, 30.0)  # weight of the shared seasonal in
 # Origins and series on which the seasonal prior is chosen.
 FEW_ORIGINS = 13
 FEW_SERIES = 1_000
+GROWTH_GAIN = 0.1  # share by which growth must lower the squared error of totals
 # Correlation of errors: bound of a standardised error, least number of pairs, and largest correlation.
 LARGEST_SCORE = 3.0
 FEW_SCORES = 30
@@ -29,6 +30,7 @@ class Learned:
 
     horizons: Ints  # (horizons,)
     season_prior: float
+    grows: bool  # levels follow the growth that the series share
     weights: Floats  # (series, horizons, members)
     spreads: tuple[Spread, ...]  # (horizons,)
     own: Floats  # (series, horizons) factors of the spread
@@ -47,14 +49,14 @@ def learn(panel: Panel, horizons: Ints, origins: Ints, first: Spread, seed: int,
     n, rng = len(panel.names), np.random.default_rng(seed)
     if not len(origins):
         weights = np.full((n, len(horizons), MEMBERS), 1.0 / MEMBERS)
-        return Learned(horizons, np.inf, weights, (first,) * len(horizons), np.ones((n, len(horizons))), first)
+        return Learned(horizons, np.inf, False, weights, (first,) * len(horizons), np.ones((n, len(horizons))), first)
     choosing, scoring = stages(progress, (1, 3))
-    prior = _season_prior(panel, horizons, first, rng, choosing)
-    held_out = hold_out(panel, horizons, origins, prior, first, scoring)
-    return _from_held_out(held_out, prior, first, rng)
+    prior, grows = _season_and_growth(panel, horizons, first, rng, choosing)
+    held_out = hold_out(panel, horizons, origins, prior, first, scoring, grows=grows)
+    return _from_held_out(held_out, prior, grows, first, rng)
 
 
-def _from_held_out(held_out: HeldOut, prior: float, first: Spread, rng: np.random.Generator) -> Learned:
+def _from_held_out(held_out: HeldOut, prior: float, grows: bool, first: Spread, rng: np.random.Generator) -> Learned:
     weights = mixture_weights(held_out, first)
     spreads, own, scores = [], np.empty(weights.shape[:2]), np.zeros(held_out.seen.shape)
     for h in range(len(held_out.horizons)):
@@ -71,7 +73,8 @@ def _from_held_out(held_out: HeldOut, prior: float, first: Spread, rng: np.rando
         spreads.append(spread)
         own[:, h] = spread.own(mean, filled, seen)
         scores[:, :, h] = (filled - mean) / np.sqrt(spread.variance(mean, own[:, h]))
-    return Learned(held_out.horizons, prior, weights, tuple(spreads), own, first, _correlation(scores, held_out.seen))
+    correlation = _correlation(scores, held_out.seen)
+    return Learned(held_out.horizons, prior, grows, weights, tuple(spreads), own, first, correlation)
 
 
 def _correlation(scores: Floats, seen: Bools) -> float:
@@ -86,20 +89,41 @@ def _correlation(scores: Floats, seen: Bools) -> float:
     return float(np.clip(np.mean(found), 0.0, MOST_CORRELATION)) if found else 0.0
 
 
-def _season_prior(panel: Panel, horizons: Ints, spread: Spread, rng: np.random.Generator, progress: Progress) -> float:
-    """Prior of the seasonal index of a series: the one with the least quantile loss of the mean of all members."""
-    if not panel.cycles:
-        return np.inf
+def _season_and_growth(
+    panel: Panel, horizons: Ints, spread: Spread, rng: np.random.Generator, progress: Progress
+) -> tuple[float, bool]:
+    """Prior of the seasonal index of a series, and whether levels follow the growth that all series share.
+
+    The prior is the one with the least quantile loss of the mean of all members; growth must lower the error of totals.
+    """
     some = _some(panel, rng)
     origins = origins_of(some, horizons, FEW_ORIGINS)
-    losses = []
-    for at, prior in enumerate(SEASON_PRIORS):
+    priors = SEASON_PRIORS if panel.cycles else SEASON_PRIORS[:1]
+    tried = []
+    for at, prior in enumerate(priors):
         held_out = hold_out(some, horizons, origins, prior, spread)
         seen = held_out.seen & ~held_out.censored
         mean = held_out.mean.mean(axis=3)[seen]
-        losses.append(quantile_loss(held_out.demand[seen], mean, spread.variance(mean, 1.0), panel.integer))
-        progress(at + 1, len(SEASON_PRIORS))
-    return SEASON_PRIORS[int(np.argmin(losses))]
+        loss = quantile_loss(held_out.demand[seen], mean, spread.variance(mean, 1.0), panel.integer)
+        tried.append((loss, prior, _error_of_totals(held_out, spread)))
+        progress(at + 1, len(priors) + 1)
+    _, best, error = min(tried, key=lambda each: each[0])
+    growing = hold_out(some, horizons, origins, best, spread, grows=True)
+    return best, _error_of_totals(growing, spread) < (1.0 - GROWTH_GAIN) * error
+
+
+def _error_of_totals(held_out: HeldOut, spread: Spread) -> float:
+    """Mean squared error of the forecasts of all series together, relative to their demand, over origins and horizons.
+
+    Series count by their usual mean over its variance, so that a few large ones do not decide.
+    """
+    mean = held_out.mean @ common_weights(held_out, spread)
+    known = held_out.seen & ~held_out.censored
+    usual = (held_out.demand * known).sum(axis=(0, 2)) / np.maximum(known.sum(axis=(0, 2)), 1)
+    weight = known / (spread.linear + spread.quadratic * usual + spread.integer)[:, None]
+    wanted, found = ((weight * each).sum(axis=1) for each in (held_out.demand, mean))
+    used = found > 0
+    return float(np.mean((wanted[used] / found[used] - 1.0) ** 2)) if used.any() else 0.0
 
 
 def _some(panel: Panel, rng: np.random.Generator) -> Panel:
@@ -107,5 +131,17 @@ def _some(panel: Panel, rng: np.random.Generator) -> Panel:
     if len(panel.names) <= FEW_SERIES:
         return panel
     series = np.sort(rng.choice(len(panel.names), FEW_SERIES, replace=False))
-    own = ("names", "demand", "exposure", "censored", "silent", "last", "response", "filled", "coming", "coming_period")
+    own = (
+        "names",
+        "demand",
+        "exposure",
+        "censored",
+        "silent",
+        "last",
+        "response",
+        "filled",
+        "coming",
+        "coming_period",
+        "unit",
+    )
     return replace(panel, **{name: getattr(panel, name)[series] for name in own})

@@ -1,10 +1,15 @@
 """Filters of levels in compiled code: a bank of forgetting rates, updated by demands and stock-outs."""
 
+import math
+
 import numpy as np
 
 from lostsales._jit import compiled
 from lostsales.demand.model.counts import demand_at_least, log_score
 from lostsales.types import Bools, Floats, Ints
+
+GROWTH_STEPS = 4  # of Newton's method
+MOST_GROWTH = 0.05  # bound of the growth that series share, per period
 
 
 @compiled
@@ -65,6 +70,45 @@ def filter_levels(
         if not began:
             levels[i], smoothed[i] = usual[i], usual[i]
     return levels, smoothed
+
+
+@compiled
+def shared_growth(
+    demand: Floats, exposure: Floats, index: Floats, own: Ints, decay: float, spread: tuple[float, float], integer: bool
+) -> float:
+    """Growth per period g that all series share: the mean of series i in period t is a_i exposure_it exp(g t).
+
+    Quasi-likelihood by Newton's method, with the means a_i eliminated. Periods are weighted by `decay` to the power of
+    their age, series by their mean over the variance at their mean demand. For the other arguments see `filter_levels`.
+    """
+    n, periods = demand.shape
+    growth, weight, factor = 0.0, np.empty(periods), np.empty(periods)
+    for t in range(periods):
+        weight[t] = decay ** (periods - 1 - t)
+    for _ in range(GROWTH_STEPS):
+        slope, curvature = 0.0, 1e-12
+        for t in range(periods):
+            factor[t] = weight[t] * math.exp(growth * (t - periods + 1))
+        for i in range(n):
+            sold, sold_at, first, second, total, seen = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for t in range(periods):
+                exposed = exposure[i, t] * index[own[i], t]
+                if exposed > 0.0:
+                    sold += weight[t] * demand[i, t]
+                    sold_at += weight[t] * demand[i, t] * t
+                    expected = factor[t] * exposed
+                    total += expected
+                    first += expected * t
+                    second += expected * t * t
+                    seen += weight[t]
+            if total > 0.0:
+                first, second = first / total, second / total
+                precision = 1.0 / (spread[0] + integer + spread[1] * sold / seen)
+                slope += precision * (sold_at - sold * first)
+                curvature += precision * sold * (second - first * first)
+        step = min(max(slope / curvature, -MOST_GROWTH), MOST_GROWTH)
+        growth = min(max(growth + step, -MOST_GROWTH), MOST_GROWTH)
+    return growth
 
 
 @compiled

@@ -25,7 +25,7 @@ def mixture_weights(held_out: HeldOut, spread: Spread) -> Floats:
     each member (dynamic model averaging).
     """
     horizons, members = held_out.mean.shape[2:]
-    common = (1 - LEAST) * _common_weights(held_out, spread) + LEAST / members
+    common = (1 - LEAST) * common_weights(held_out, spread) + LEAST / members
     parts = [
         (held_out.mean[:, :, h], held_out.demand[:, :, h], held_out.seen[:, :, h], held_out.censored[:, :, h])
         for h in range(horizons)
@@ -33,7 +33,7 @@ def mixture_weights(held_out: HeldOut, spread: Spread) -> Floats:
     return np.stack([_own_weights(*part, spread, common) for part in parts], axis=1)
 
 
-def _common_weights(held_out: HeldOut, spread: Spread) -> Floats:
+def common_weights(held_out: HeldOut, spread: Spread) -> Floats:
     """Weights common to all series and horizons, (members,)."""
     members = held_out.mean.shape[3]
     rows, hidden = held_out.mean[held_out.seen], held_out.censored[held_out.seen]

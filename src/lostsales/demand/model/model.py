@@ -33,7 +33,7 @@ class DemandAhead:
     mean: Floats  # (products, horizon)
     variance: Floats  # (products, horizon)
     integer: bool
-    unit: float
+    unit: Floats  # (products, 1) of counts the lot that a product sells in
 
     def quantile(self, level: float) -> Floats:
         """Quantile at a probability, (products, horizon)."""
@@ -42,7 +42,7 @@ class DemandAhead:
     def drawn(self, chances: Floats) -> Floats:
         """Quantiles at probabilities (products, horizon, draws), in the same shape."""
         mean, variance = self.mean / self.unit, self.variance / self.unit**2
-        return self.unit * demand_quantiles(np.ascontiguousarray(chances), mean, variance, self.integer)
+        return self.unit[..., None] * demand_quantiles(np.ascontiguousarray(chances), mean, variance, self.integer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,9 @@ class StructuralDemand:
         panel, values = self._planned(plan)
         learned = self.learned
         horizon = panel.coming.shape[1]
-        members = member_forecasts(panel, panel.last, panel.coming, learned.season_prior, learned.reading)
+        members = member_forecasts(
+            panel, panel.last, panel.coming, learned.season_prior, learned.reading, grows=learned.grows
+        )
         near = np.abs(learned.horizons[:, None] - np.arange(1, horizon + 1)).argmin(axis=0)
         mean = (members * learned.weights[:, near]).sum(axis=2)
         variance = np.stack(

@@ -19,6 +19,7 @@ from lostsales.types import Array, Bools, Floats, Ints
 MOST_COLUMNS = 1_500  # most periods of history
 SEASONS = ("weekday", "week", "month")  # words of a calendar that the seasonal indices cover
 COUNTS_A_PERIOD = 10.0  # mean to which demand that is not counted is scaled
+FEW_SALES = 3  # with fewer demands above 0 a product is taken to sell in single units
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,9 @@ class Panel:
     coming_period: Array  # (products, horizon)
     cycles: tuple[Cycle, ...]
     integer: bool  # demand is modelled as a count: whole, and not too large
-    unit: float  # 1 for counts
+    unit: (
+        Floats  # (products, 1) unit in which demand is counted or measured: of counts, the lot that a product sells in
+    )
     whole: bool  # sales are whole numbers, counts or larger
 
 
@@ -58,7 +61,9 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     coming = coming - (int(at.column.max()) + 1 - width)
     integer = observed.integer
     seen = observed.bound
-    unit = 1.0 if integer else max(float(seen.mean()) / COUNTS_A_PERIOD, 1e-12)
+    unit = np.full((len(products), 1), max(float(seen.mean()) / COUNTS_A_PERIOD, 1e-12))
+    if integer:
+        unit[:, 0] = lots(observed.demand[observed.is_observed], products.of_row[observed.is_observed], len(products))
     whole = bool((log.sales == np.rint(log.sales)).all())
     place = products.of_row[kept], column[kept]
     demand, exposure = np.zeros((len(products), width)), np.zeros((len(products), width))
@@ -67,7 +72,7 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
     seen = np.where(log.is_share, log.sales, seen)
     exact = observed.is_observed | log.is_share
     tells = exact | (seen > 0)
-    demand[place] = np.where(tells, seen / unit, 0.0)[kept]
+    demand[place] = np.where(tells, seen / unit[products.of_row, 0], 0.0)[kept]
     exposure[place] = (share * tells)[kept]
     censored[place] = (tells & ~exact)[kept]
     silent = np.zeros_like(censored)
@@ -94,6 +99,20 @@ def panel_of(log: SalesLog, horizon: int, season: int | None) -> Panel:
         unit=unit,
         whole=whole,
     )
+
+
+def lots(demand: Floats, product: Ints, products: int) -> Floats:
+    """Lot that each product sells in, (products,): the greatest common divisor of its observed demands (rows,).
+
+    A part that is bought five at a time has demands of 0, 5 and 10: counted in lots it is as regular as others.
+    """
+    sold = np.flatnonzero(demand > 0)
+    sold = sold[np.argsort(product[sold], kind="stable")]
+    rows, found = np.bincount(product[sold], minlength=products), np.ones(products)
+    if len(sold):
+        starts = (np.cumsum(rows) - rows)[rows > 0]
+        found[rows > 0] = np.gcd.reduceat(np.rint(demand[sold]).astype(np.int64), starts)
+    return np.where(rows >= FEW_SALES, found, 1.0)
 
 
 def _groups(log: SalesLog, products: Products) -> tuple[Ints, Ints]:
