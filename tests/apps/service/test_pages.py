@@ -201,7 +201,17 @@ def test_nothing_serious_for_axe_and_nothing_too_wide(browser: Any, site: tuple[
     found = {"/login": serious(page, script)}
     page.fill("#key", key)
     page.click("text=Sign in >> nth=-1")
-    for path in ("/", "/?show=exceptions", "/product?series=3", "/decisions", "/data", "/policies", "/nothing"):
+    for path in (
+        "/",
+        "/?show=exceptions",
+        "/product?series=3",
+        "/decisions",
+        "/data",
+        "/orders",
+        "/orders?supplier=no+supplier",
+        "/policies",
+        "/nothing",
+    ):
         for width in (390, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             page.goto(f"{address}{path}")

@@ -29,6 +29,16 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = None,
     keys: Annotated[Path | None, typer.Option(help="File of keys, written by `lostsales keys create`.")] = None,
     decisions: options.DecisionsStore = None,
+    supplier: Annotated[
+        str | None, typer.Option(help="Column of the supplier of a product; by default supplier, if there is one.")
+    ] = None,
+    suppliers: Annotated[
+        Path | None, typer.Option(help="Table of suppliers: supplier, minimum and budget of an order, in money.")
+    ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(help="https://... that orders are sent to, signed with LOSTSALES_SERVE_WEBHOOK_SECRET."),
+    ] = None,
     behind_tls: Annotated[
         bool, typer.Option("--behind-tls", help="Behind a TLS proxy: cookies are secure, browsers use https only.")
     ] = False,
@@ -50,7 +60,16 @@ def serve(
         raise SettingError(
             f"serve needs more packages: pip install 'lostsales[serve]' ({error.name} is missing)"
         ) from None
-    settings = _settings(host, port, keys, decisions, behind_tls)
+    settings = _settings(
+        host=host,
+        port=port,
+        keys=keys,
+        decisions=decisions,
+        supplier=supplier,
+        suppliers=suppliers,
+        webhook=webhook,
+        behind_tls=behind_tls or None,
+    )
     begin = checked_desk if check else start_service
     begun = begin(policy, log, today, problem, settings)
     desk = begun if isinstance(begun, Desk) else begun.desk
@@ -80,22 +99,13 @@ def serve(
     listen(create_app(begun), settings, started)
 
 
-def _settings(
-    host: str | None, port: int | None, keys: Path | None, decisions: str | None, behind_tls: bool
-) -> "ServiceSettings":
+def _settings(**given: Any) -> "ServiceSettings":
     """Options, else the environment, else the usual; refused where strangers could ask without a key."""
     from pydantic import ValidationError
 
     from lostsales.apps.service.settings import LOOPBACK, ServiceSettings
     from lostsales.errors import SettingError
 
-    given: dict[str, Any] = {
-        "host": host,
-        "port": port,
-        "keys": keys,
-        "decisions": decisions,
-        "behind_tls": behind_tls or None,
-    }
     try:
         settings = ServiceSettings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 
-from lostsales.apps.service import api, exports, incoming, models, pages
+from lostsales.apps.service import api, exports, incoming, models, ordering, pages
 from lostsales.apps.service.access import Doorkeeper, needs
 from lostsales.apps.service.gate import Gate
 from lostsales.apps.service.problems import TITLES, Refused, documented, refusal_of
@@ -49,10 +49,12 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
     app.state.doorkeeper = Doorkeeper.of(service.settings)
     app.include_router(api.router)
     app.include_router(incoming.router)
+    app.include_router(ordering.router)
     _add_probes(app, service)
     app.include_router(pages.router)
     app.include_router(exports.router)
     app.include_router(incoming.pages)
+    app.include_router(ordering.pages)
     _add_refusals(app)
     gate = Gate(app, service.settings, app.state.doorkeeper, service.metrics, log)
     app.state.gate = gate

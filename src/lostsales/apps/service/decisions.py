@@ -43,6 +43,10 @@ CREATE TABLE IF NOT EXISTS lostsales_activations (
     seq {serial}, time TEXT NOT NULL, who TEXT NOT NULL, version TEXT NOT NULL, previous TEXT NOT NULL,
     reason TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS lostsales_sent_orders (
+    seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, supplier TEXT NOT NULL,
+    lines INTEGER NOT NULL, content TEXT NOT NULL, status TEXT NOT NULL
+);
 CREATE TABLE IF NOT EXISTS lostsales_uploads (
     seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL,
     rows INTEGER NOT NULL, products INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL,
@@ -105,10 +109,26 @@ class Upload:
     seq: int = 0
 
 
-TABLES = {
+@dataclass(frozen=True)
+class SentOrder:
+    """Order of a supplier that was given to the webhook."""
+
+    id: str
+    time: str
+    who: str
+    supplier: str
+    lines: int
+    content: str  # JSON as it is sent
+    status: str  # waiting, sent, or why it failed
+    seq: int = 0
+
+
+Record = StoredDecision | Activation | Upload | SentOrder
+TABLES: dict[type[Record], str] = {
     StoredDecision: "lostsales_decisions",
     Activation: "lostsales_activations",
     Upload: "lostsales_uploads",
+    SentOrder: "lostsales_sent_orders",
 }
 
 
@@ -199,6 +219,21 @@ class DecisionStore:
         sql = f"UPDATE lostsales_uploads SET withdrawn = {mark} WHERE id = {mark} AND withdrawn = ''"
         return self._submit(lambda connection: connection.execute(sql, (by, upload)) and None)
 
+    def add_sent(self, order: SentOrder) -> "Future[None]":
+        """Store an order before it is sent."""
+        return self._submit(lambda connection: connection.execute(self._insert(SentOrder), _values(order)) and None)
+
+    def told(self, order: str, status: str) -> "Future[None]":
+        """Store what came of sending an order."""
+        mark = self._database.mark
+        sql = f"UPDATE lostsales_sent_orders SET status = {mark} WHERE id = {mark}"
+        return self._submit(lambda connection: connection.execute(sql, (status, order)) and None)
+
+    def sent(self, limit: int = 1000) -> list[SentOrder]:
+        """Orders given to the webhook, the newest first."""
+        rows = self._read(f"SELECT * FROM lostsales_sent_orders ORDER BY seq DESC LIMIT {int(limit)}", ())
+        return [SentOrder(*(*row[1:], row[0])) for row in rows]
+
     def uploads(self) -> list[Upload]:
         """All data that came in, the oldest first."""
         rows = self._read("SELECT * FROM lostsales_uploads ORDER BY seq", ())
@@ -257,7 +292,7 @@ class DecisionStore:
         except Exception:  # noqa: BLE001, whatever a database driver raises
             return False
 
-    def _insert(self, kind: type[StoredDecision] | type[Activation] | type[Upload]) -> str:
+    def _insert(self, kind: type[Record]) -> str:
         names = [each.name for each in fields(kind) if each.name != "seq"]
         columns = ", ".join(f'"{name}"' for name in names)
         marks = ", ".join([self._database.mark] * len(names))
@@ -335,7 +370,7 @@ def last_activated(target: str | Path) -> str | None:
     return str(found[0][0]) if found else None
 
 
-def _values(record: StoredDecision | Activation | Upload) -> tuple[Any, ...]:
+def _values(record: Record) -> tuple[Any, ...]:
     return tuple(getattr(record, each.name) for each in fields(record) if each.name != "seq")
 
 

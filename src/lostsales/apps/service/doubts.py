@@ -83,7 +83,7 @@ def _of_orders(desk: Desk, view: View, action: Action, recommended: Action) -> D
         found.append((~np.isin(order, listed), lambda row: f"an order of {order[row]:.10g} {text}"))
     if desk.products is not None:
         rows = rows_of_view(desk.products, view)
-        case, largest = rules.multiples(view, rows.case_size), rows.seen.largest_order
+        case, largest = case_sizes(desk, view), rows.seen.largest_order
         apart = np.abs(order - np.rint(order / np.where(case > 0, case, 1.0)) * case)
         ceiling = np.maximum(rows.seen.order_ceiling, BEYOND * recommended.order)
         found += [
@@ -97,6 +97,13 @@ def _of_orders(desk: Desk, view: View, action: Action, recommended: Action) -> D
             ),
         ]
     return found
+
+
+def case_sizes(desk: Desk, view: View) -> Floats:
+    """Case size of each product, by the rules or else by its orders; 0 for any quantity."""
+    if desk.products is None:
+        return np.zeros(len(view.stock))
+    return _rules(desk).multiples(view, rows_of_view(desk.products, view).case_size)
 
 
 def _rules(desk: Desk) -> Rules:

@@ -3,6 +3,8 @@
 import csv
 import io
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,8 +18,10 @@ from lostsales.apps.service.decisions import StoredDecision
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.pages import list_query
 from lostsales.apps.service.service import Service
+from lostsales.data.writing import write_table
 from lostsales.types import Array, Ints
 
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 router = APIRouter(include_in_schema=False)
@@ -35,7 +39,7 @@ async def export(service: Here, _: Reader, asked: Asked) -> Response:
     latest = await service.run(
         lambda: {name: each for period in periods for name, each in service.store.latest(period).items()}
     )
-    return _csv("today.csv", _export_lines(service, rows, latest))
+    return csv_response("today.csv", _export_lines(service, rows, latest))
 
 
 def _export_lines(service: Service, rows: Ints, latest: dict[str, StoredDecision]) -> Iterator[list[Any]]:
@@ -89,10 +93,20 @@ async def export_decisions(service: Here, _: Reader) -> Response:
                 yield [getattr(each, name) for name in names]
             before = found[-1].seq
 
-    return _csv("decisions.csv", lines())
+    return csv_response("decisions.csv", lines())
 
 
-def _csv(name: str, lines: Iterator[list[Any]]) -> Response:
+def workbook_response(name: str, columns: dict[str, Array]) -> Response:
+    """Workbook of columns; text that a spreadsheet would treat as a formula is text in it."""
+    with TemporaryDirectory(prefix="lostsales-") as folder:
+        path = Path(folder) / "export.xlsx"
+        write_table(columns, path)
+        content = path.read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=WORKBOOK, headers=headers)
+
+
+def csv_response(name: str, lines: Iterator[list[Any]]) -> Response:
     """CSV response; text that a spreadsheet would treat as a formula gets an apostrophe."""
 
     def text() -> Iterator[str]:  # in a thread of the server, part by part

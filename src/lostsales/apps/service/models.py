@@ -354,6 +354,61 @@ class UploadRowsRequest(_Asked):
     rows: list[Row] = Field(min_length=1, max_length=MOST_RECENT, examples=[[{"series": "3", "stock": 6}]])
 
 
+class OrderLineJson(BaseModel):
+    """Product that is ordered."""
+
+    series: str
+    period: str
+    units: float
+    cases: float | None = Field(description="Null where single units or any quantity may be ordered.")
+    case_size: float
+    unit_cost: float | None
+    value: float | None
+
+
+class SupplierOrderJson(BaseModel):
+    """Order of a supplier; money in the currency of the shop."""
+
+    supplier: str
+    units: float
+    cases: float
+    value: float | None
+    minimum: float | None
+    budget: float | None
+    below_minimum: float
+    above_budget: float
+    open_products: int = Field(description="Products that are not decided yet, though an order is recommended.")
+    running_out: int = Field(description="Products that nothing is ordered of and that are likely to run out.")
+    lines: list[OrderLineJson]
+
+
+class OrdersAnswer(BaseModel):
+    """Orders of today's list that were decided."""
+
+    currency: str
+    orders: list[SupplierOrderJson]
+
+
+class SendOrderRequest(_Asked):
+    """Supplier whose order is sent."""
+
+    supplier: Annotated[Text, Field(min_length=1, max_length=MOST_NAME)] = Field(examples=["dairy"])
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")] | None = Field(
+        None, description="Id of your choice; the same id is sent once.", examples=["5f0c2a1be7d94c0c"]
+    )
+
+
+class SentOrderJson(BaseModel):
+    """Order that is on its way to the webhook."""
+
+    id: str
+    time: str
+    who: str
+    supplier: str
+    lines: int
+    status: str = Field(description="waiting, sent, or why it failed.")
+
+
 class HealthAnswer(BaseModel):
     """Health of the service."""
 

@@ -17,6 +17,7 @@ from lostsales.apps.service.deciding import CHANGED, accepted, check_usual, dige
 from lostsales.apps.service.decisions import (
     Activation,
     DecisionStore,
+    SentOrder,
     StoredDecision,
     TakenError,
     Upload,
@@ -25,11 +26,13 @@ from lostsales.apps.service.decisions import (
 from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query
+from lostsales.apps.service.orders import read_terms
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
 from lostsales.apps.service.shop_data import ShopData, ShopFiles
 from lostsales.apps.service.uploads import FILE, Incoming, Kind, incoming_correction, incoming_rows, read_body, used
 from lostsales.apps.service.versions import PolicyFolder, PolicyVersion, StoreVersions, is_store
+from lostsales.apps.service.webhook import OrderWebhook
 from lostsales.data.reading.table import Table
 from lostsales.errors import LogError, LostSalesError
 
@@ -71,7 +74,7 @@ class Service:
     @classmethod
     def start(cls, path: Path, files: ShopFiles, settings: ServiceSettings) -> "Service":
         """Load the active version and decide for today's rows."""
-        folder = folder_of(path)
+        folder, files = folder_of(path), replace(files, supplier=settings.supplier)
         store = DecisionStore(decisions_of(folder, settings))
         try:
             activations = store.activations()
@@ -94,6 +97,8 @@ class Service:
         return service
 
     def __post_init__(self) -> None:
+        read_terms(self.settings.suppliers)  # so that a mistake in it is told at the start
+        self.webhook = OrderWebhook.of(self.settings, self.store)
         self.batcher = Batcher(lambda: self.desk, self.executor)
         self.bulk = BulkProcesses(self.settings)
 
@@ -101,6 +106,8 @@ class Service:
         """Shut down; everything acknowledged is on disk already."""
         self.bulk.close()
         self.executor.shutdown(wait=False, cancel_futures=True)
+        if self.webhook is not None:
+            self.webhook.close()
         self.store.close()
 
     async def run(self, work: Any, *arguments: Any) -> Any:
@@ -202,6 +209,15 @@ class Service:
             return Desk.of(self.desk.version, self.desk.policy, data, self.desk.recent)
         return self._desk_with(uploads)
 
+    def send(self, order: SentOrder) -> SentOrder:
+        """Store an order and give it to the webhook; one with the same id is sent once."""
+        with self._changing:
+            known = next((each for each in self.store.sent() if each.id == order.id), None)
+            if known is None and self.webhook is not None:
+                self.store.add_sent(order).result()
+                self.webhook.send(order)
+            return known or order
+
     def withdraw(self, upload: str, who: str) -> Upload:
         """Leave out data that came in, and decide anew."""
         with self._changing:
@@ -293,7 +309,7 @@ class Service:
 
 def checked(path: Path, files: ShopFiles, settings: ServiceSettings) -> Desk:
     """Desk that a service would start with; nothing is written, and another service may run meanwhile."""
-    folder = folder_of(path)
+    folder, files = folder_of(path), replace(files, supplier=settings.supplier)
     return opened(folder, files, last_activated(decisions_of(folder, settings)))[0]
 
 

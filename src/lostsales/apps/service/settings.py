@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MEGABYTE = 1_000_000  # bytes
@@ -21,6 +21,10 @@ class ServiceSettings(BaseSettings):
     decisions: str | None = Field(
         None, description="postgresql://... or FILE.db (default: decisions.db next to the policy)."
     )
+    supplier: str | None = Field(None, description="Column of the supplier of a product (default: supplier, if any).")
+    suppliers: Path | None = Field(None, description="Table of suppliers: supplier, minimum, budget (in money).")
+    webhook: str | None = Field(None, description="https://... that orders are sent to; nothing else is called.")
+    webhook_secret: SecretStr = Field(SecretStr(""), description="Secret that signs what is sent.")
     behind_tls: bool = Field(False, description="A proxy speaks TLS: cookies are Secure and browsers keep to https.")
     hosts: tuple[str, ...] = Field((), description="Names under which browsers reach it; any, where there are keys.")
     body_bytes: Annotated[int, Field(ge=1000)] = Field(32 * MEGABYTE, description="Largest body of a request.")

@@ -12,15 +12,17 @@ from lostsales.data.databases.query import sales_source
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
 from lostsales.data.reading.columns import ColumnReader
-from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.frames import ColumnTable
 from lostsales.data.reading.gate import read_good_series
 from lostsales.data.reading.table import Table, open_table, problem_beside
 from lostsales.data.reading.updates import TableUpdate, with_updates
+from lostsales.errors import SettingError
 from lostsales.evaluation.report.open_period import open_rows
 
 LOGS = ("log.parquet", "log.csv")
 TODAYS = ("today.parquet", "today.csv")
+SUPPLIER = "supplier"  # usual name of its column
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class ShopFiles:
     log: Path | None
     today: Path | None
     problem: Path | Problem | None = None
+    supplier: str | None = None  # column
 
     @classmethod
     def beside(cls, folder: Path, log: Path | None, today: Path | None, problem: Path | None) -> "ShopFiles":
@@ -68,6 +71,7 @@ class ShopData:
     problem: Problem = field(default_factory=Problem)  # of the log
     columns: tuple[str, ...] = ()  # of the log
     uncounted: Table | None = None  # today's rows without the stock that was counted
+    suppliers: dict[str, str] = field(default_factory=dict)  # of the products, empty without such a column
 
     @classmethod
     def read(cls, files: ShopFiles, incoming: Sequence[Incoming] = (), problem: Problem | None = None) -> "ShopData":
@@ -96,7 +100,8 @@ class ShopData:
         is_derived = today is None and log is not None
         if log is not None and is_derived:
             today = ColumnTable(open_rows(log), "the period after the log")
-        found = cls(log, today, is_derived, stamp, moment, left_out, chosen, columns, today)
+        suppliers = _suppliers(files, log, today, chosen)
+        found = cls(log, today, is_derived, stamp, moment, left_out, chosen, columns, today, suppliers)
         return found.counted(incoming)
 
     def counted(self, incoming: Sequence[Incoming]) -> "ShopData":
@@ -108,6 +113,29 @@ class ShopData:
         today = with_updates(updates, self.uncounted.columns, self.problem)
         moment = max(self.moment, *(_minute(each.upload.time) for each in counts))
         return replace(self, today=today, moment=moment)
+
+
+def _suppliers(files: ShopFiles, log: SalesLog | None, today: Table | None, problem: Problem) -> dict[str, str]:
+    """Supplier of each product: an attribute, or a column of today's rows or of the log."""
+    column = files.supplier or SUPPLIER
+    if log is not None and column in log.attributes:
+        return dict(zip(log.names.tolist(), log.attributes[column].tolist(), strict=True))
+    parts = problem.columns.series_parts
+    tables = [] if today is None else [today]
+    if files.log is not None:
+        tables.append(open_table(sales_source(files.log, None), {*parts, column}))
+    for table in tables:
+        if column in table.columns:
+            codes, names = ColumnReader(table, Findings(table.name), problem.format).series(parts)
+            own, texts = table.labels(column)
+            supplier = np.full(len(names) + 1, -1)  # the last: rows without a series
+            supplier[codes] = own
+            found = zip(names.tolist(), supplier.tolist(), strict=False)
+            return {name: str(texts[code]) for name, code in found if code >= 0}
+    if files.supplier is not None and tables:
+        known = listed(tuple(dict.fromkeys(name for table in tables for name in table.columns)))
+        raise SettingError(f"--supplier must name a column of the log or of today's rows, which have {known}")
+    return {}
 
 
 def _written(path: Path) -> str:

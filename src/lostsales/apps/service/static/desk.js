@@ -136,7 +136,7 @@
     event.preventDefault();
     const data = new FormData(form);
     if (event.submitter?.name) data.set(event.submitter.name, event.submitter.value);
-    if (form.elements.series || form.elements.table) data.set("id", [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")); // tried again, it is stored once
+    if (form.elements.series || form.elements.table || form.matches("[data-once]")) data.set("id", [...crypto.getRandomValues(new Uint8Array(16))].map((each) => each.toString(16).padStart(2, "0")).join("")); // tried again, it is stored once
     send(form, data);
   });
 
