@@ -2,9 +2,9 @@
 
 Levels are followed with several forgetting rates, weighted by how likely they made the demands so far. A level moves
 where this mixture predicts demand better some periods ahead than the mean so far. Long autocorrelation gives the same
-picture, and the last price tells the two apart (common factors: Hendry and Mizon, 1978): demand that depends on its past
-knows that price through the last demand alone, while a last demand that is only a sign of the level is one after the
-effect of its price is taken out.
+picture, and the last price tells the two apart (common factors: Hendry and Mizon, 1978): demand that depends on its
+past knows that price through the last demand alone, while a last demand that is only a sign of the level is one after
+the effect of its price is taken out.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ OF_COMMON_FACTOR = 0.2
 
 
 def level_moves(log: SalesLog, model: DemandModel) -> bool:
-    """True where following a level predicts demand better some periods ahead, and autocorrelation does not explain it."""
+    """True where following a level predicts demand better some periods ahead, and no autocorrelation explains it."""
     products = log.products
     if np.median(np.bincount(products.of_row, minlength=len(products))) < LEAST_ROWS:
         return False
