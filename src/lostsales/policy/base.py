@@ -1,5 +1,6 @@
 """Defaults of the policy protocol, `save` and `recommend`."""
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from lostsales.policy.file_format import save
 from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.policy.provenance import verdict_sentence
 from lostsales.policy.recommendation import on_tables, recommend, recommendation
-from lostsales.policy.view import Action, View
+from lostsales.policy.view import Action, Features, View
 from lostsales.types import Floats
 
 
@@ -50,6 +51,10 @@ class PolicyBase:
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:  # noqa: ARG002
         """None: it knows no law of demand."""
+        return None
+
+    def demand_futures(self, view: View, price: Floats, features: Sequence[Features]) -> Floats | None:  # noqa: ARG002
+        """None: periods follow one after another."""
         return None
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:  # noqa: ARG002

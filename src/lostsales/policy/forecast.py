@@ -32,23 +32,31 @@ def forecast_demand(
 ) -> DemandForecast:
     """Demand of today and of one more period for each of `features`, at one price (rows,) throughout.
 
-    Every path draws a demand from the law given the demand before; that of today given the belief.
+    Where the policy does not sample futures itself, every path draws a demand from the law given the demand before;
+    that of today given the belief. Its mean is exact for today; later each atom of every path counts.
     """
+    futures = policy.demand_futures(view, price, features)
+    if futures is not None:
+        return DemandForecast(futures.mean(axis=1), np.quantile(futures, levels, axis=1))
     rng, rows = np.random.default_rng(seed), len(view.stock)
     again = np.repeat(np.arange(rows, dtype=np.int64), paths)
-    prices, drawn = price[again], []
+    prices, means, quantiles = price[again], [], []
     atoms = np.repeat(_atoms(policy, view, price), paths, axis=0)
     opened: View | None = None
     for period in range(len(features) + 1):
-        demand = atoms[np.arange(len(atoms)), rng.integers(0, atoms.shape[1], len(atoms))]
-        drawn.append(demand.reshape(rows, paths))
+        own = atoms.reshape(rows, -1)
+        means.append(own.mean(axis=1))
+        quantiles.append(np.quantile(own, levels, axis=1))
         if period < len(features):
+            # Each atom is taken by as many paths as any other, give or take one.
+            chances = np.argsort(rng.random((rows, paths)), axis=1).reshape(-1)
+            place = ((chances + rng.random(len(chances))) * atoms.shape[1] / paths).astype(np.int64)
+            demand = atoms[np.arange(len(atoms)), np.minimum(place, atoms.shape[1] - 1)]
             last = ClosedPeriod(view.take(again) if opened is None else opened, Action(prices, np.zeros(len(again))))
             past = ((*last.view.past, last) if opened is None else (*opened.past, last))[-EARLIER_PERIODS:]
             opened = _opened(view, again, features[period], demand, past)
             atoms = _atoms(policy, opened, prices)
-    demands = np.stack(drawn, axis=1)
-    return DemandForecast(demands.mean(axis=2), np.quantile(demands, levels, axis=2))
+    return DemandForecast(np.stack(means, axis=1), np.stack(quantiles, axis=2))
 
 
 def _opened(view: View, again: Ints, features: Features, demand: Floats, past: tuple[ClosedPeriod, ...]) -> View:

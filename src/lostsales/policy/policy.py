@@ -1,5 +1,6 @@
 """The protocols of policies: what they observe, decide, explain and save."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -10,7 +11,7 @@ from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
-from lostsales.policy.view import Action, View
+from lostsales.policy.view import Action, Features, View
 from lostsales.registry import Registry
 from lostsales.types import Floats
 
@@ -73,6 +74,13 @@ class Policy(Protocol):
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
         """Equally likely demands of today at a price, (rows, atoms); None where it knows no law of demand."""
+        ...
+
+    def demand_futures(self, view: View, price: Floats, features: Sequence[Features]) -> Floats | None:
+        """Equally likely demands of today and the periods with these features at one price, (rows, paths, periods).
+
+        None where they follow from the demands of one period after another.
+        """
         ...
 
 

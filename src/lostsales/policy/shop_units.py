@@ -1,6 +1,6 @@
 """The wrapper between the units of the shop and those of a policy: relative rows in, decisions of the shop out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -164,6 +164,12 @@ class InShopUnits(PolicyWrapper[SavedPolicy]):
         rows = self.rows(view)
         atoms = self.policy.demand_atoms(self.inside(view, rows), price / rows.usual_price)
         return None if atoms is None else atoms * rows.scale[:, None]
+
+    def demand_futures(self, view: View, price: Floats, features: Sequence[Features]) -> Floats | None:
+        """Equally likely demands of the coming periods, in the quantities of the shop."""
+        rows = self.rows(view)
+        found = self.policy.demand_futures(self.inside(view, rows), price / rows.usual_price, features)
+        return None if found is None else found * rows.scale[:, None, None]
 
     def counted(self, log: SalesLog) -> tuple["InShopUnits", SalesLog]:
         """The same policy and a log of the shop, with quantities counted in the units of products."""

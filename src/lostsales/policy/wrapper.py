@@ -1,5 +1,6 @@
 """A policy around another one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
 
@@ -11,7 +12,7 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.expected import Expected
 from lostsales.policy.policy import Observes, Policy
-from lostsales.policy.view import Action, View
+from lostsales.policy.view import Action, Features, View
 from lostsales.saved_fields import SOME_POLICY
 from lostsales.types import Floats
 
@@ -50,6 +51,10 @@ class PolicyWrapper(PolicyBase, Generic[Inside]):
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
         """Equally likely demands by the policy inside."""
         return self.policy.demand_atoms(view, price)
+
+    def demand_futures(self, view: View, price: Floats, features: Sequence[Features]) -> Floats | None:
+        """Equally likely demands of the coming periods by the policy inside."""
+        return self.policy.demand_futures(view, price, features)
 
     def validate(self: Policy) -> None:
         """Raise where a file says that the policy inside was made for another kind of shop."""

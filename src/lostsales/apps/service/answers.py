@@ -14,6 +14,7 @@ from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.open_period import coming_features, coming_periods
 from lostsales.policy.expected import Expected
 from lostsales.policy.forecast import NO_LAW, forecast_demand
+from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.view import Action
 from lostsales.types import Array
 
@@ -162,6 +163,28 @@ def figure(value: Any) -> float | None:
     """Number for JSON, None if it is not finite."""
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def row_schema(policy: SavedPolicy) -> dict[str, Any]:
+    """JSON Schema of a row of today that a policy decides for."""
+    problem, names = policy.problem, policy.problem.columns
+    amount = {"type": "number", "minimum": 0}
+    columns: dict[str, Any] = {each: {"type": ["string", "integer"]} for each in names.series_parts}
+    columns[names.period] = {"type": ["string", "integer"], "description": "A date, or the number of the period."}
+    columns[names.stock] = amount | {"description": "Units when the period opens."}
+    for each in policy.asks:
+        if each.calendar is None:
+            columns[each.name] = {"type": "number"} if each.kind == "numeric" else {"enum": list(each.levels or ())}
+    needed = list(columns)
+    columns |= {each: {"type": ["string", "number"], "description": "Attribute."} for each in problem.attributes}
+    for at in range(problem.pipeline_length):
+        columns[names.on_order_in(at + 1)] = amount | {"description": f"Units that arrive in {at + 1} periods."}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": columns,
+        "required": needed,
+    }
 
 
 def json_rows(rows: Sequence[dict[str, Any]], keys: Sequence[str], columns: dict[str, Array]) -> list[dict[str, Any]]:

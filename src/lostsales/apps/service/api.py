@@ -1,19 +1,31 @@
 """Routes for systems, under /v1."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+import numpy as np
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import ValidationError
 
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Principal, needs
-from lostsales.apps.service.answers import explain_answer, forecast_answer, situation_of, what_if_answer
+from lostsales.apps.service.answers import (
+    explain_answer,
+    forecast_answer,
+    json_rows,
+    row_schema,
+    situation_of,
+    what_if_answer,
+)
 from lostsales.apps.service.batching import SMALL
 from lostsales.apps.service.bulk import ARROW, JSON, PARQUET, json_answer
 from lostsales.apps.service.deciding import decision_json
+from lostsales.apps.service.decisions import TrailQuery
+from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
+from lostsales.apps.service.morning import Query as ListQuery
 from lostsales.apps.service.problems import Refused, documented, findings_of
 from lostsales.apps.service.service import Service
+from lostsales.apps.service.text import ALPHABETS
 from lostsales.apps.service.uploads import check_rows
 from lostsales.apps.service.versions import PATTERN
 from lostsales.data.json_files import finite
@@ -35,6 +47,72 @@ async def service_of(request: Request) -> Service:
 
 
 Here = Annotated[Service, Depends(service_of)]
+Word = Annotated[str, Query(max_length=models.MOST_NAME, pattern=r"^[^\x00]*$")]
+Day = Annotated[str, Query(pattern=r"^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description="A day such as 2026-03-31, UTC.")]
+
+
+async def list_query(
+    show: Annotated[str, Query(max_length=20)] = "all",
+    q: Word = "",
+    sort: Annotated[str, Query(max_length=20)] = "",
+    dir: Annotated[str, Query(max_length=4)] = "",  # noqa: A002, a short word in the address
+    accept_language: Annotated[str, Header()] = "",
+) -> ListQuery:
+    """Query of the list from the address; invalid parts are ignored."""
+    known: Show = next((each for each in SHOWS if each == show), "all")
+    language = accept_language[:2].lower()
+    sort = sort if sort in MorningList.SORTS else ""
+    return ListQuery(known, q.strip(), sort, dir == "desc", language if language in ALPHABETS else "")
+
+
+Asked = Annotated[ListQuery, Depends(list_query)]
+
+
+async def trail_query(
+    series: Word = "",
+    q: Word = "",
+    period: Annotated[str, Query(max_length=50, pattern=r"^[^\x00]*$")] = "",
+    status: Annotated[str, Query(pattern="^(|accepted|changed|declined|withdrawn)$")] = "",
+    who: Word = "",
+    since: Day = "",
+    until: Day = "",
+) -> TrailQuery:
+    """Query of the trail: an exact product, or words of its name; a person; days from the first to the last."""
+    return TrailQuery(series, q.strip(), period, status, who, since, until)
+
+
+Found = Annotated[TrailQuery, Depends(trail_query)]
+
+
+@router.get("/today")
+async def today(
+    service: Here,
+    _: Reader,
+    asked: Asked,
+    limit: Annotated[int, Query(ge=1, le=models.MOST_LISTED)] = 100,
+    skip: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> models.TodayAnswer:
+    """Today's list with recommendations and decisions: `show`, search `q`, `sort` by a column, `dir` desc."""
+    desk = service.desk
+    found = await service.run(lambda: desk.morning.rows(asked))
+    chosen = found[skip : skip + limit]
+    columns = {name: getattr(desk.morning, own)[chosen] for name, own in models.LISTED.items()}
+    columns["status"] = np.array(STATUSES, dtype=object)[desk.morning.status[chosen]]
+    rows = [models.TodayRow(**each) for each in json_rows([{}] * len(chosen), (), columns)]
+    return models.TodayAnswer(
+        version=desk.version.version,
+        data=desk.data.moment,
+        refused=list(service.refused.reasons) if service.refused else [],
+        left_out=desk.left_out,
+        found=len(found),
+        rows=rows,
+    )
+
+
+@router.get("/columns")
+async def columns(service: Here, _: Reader) -> dict[str, Any]:
+    """JSON Schema of a row that the active version decides for: its columns, what they hold, and which are needed."""
+    return row_schema(service.desk.policy)
 
 
 @router.post(
@@ -74,7 +152,7 @@ async def recommend(request: Request, service: Here, _: Reader) -> Response:
     try:
         asked = models.RecommendRequest.model_validate_json(body)
     except ValidationError as error:
-        raise Refused(422, findings=findings_of(error)) from None
+        raise Refused(422, findings=findings_of(error.errors())) from None
     check_rows(len(asked.rows), service.settings.most_rows)
     if asked.recent is None and not asked.reasons and len(asked.rows) <= SMALL:
         desk, columns = await service.batcher.decide(asked.rows)
@@ -167,16 +245,12 @@ async def decide(asked: models.DecisionsRequest, service: Here, who: Decider) ->
 async def decisions(
     service: Here,
     _: Reader,
-    series: Annotated[str, Query(max_length=models.MOST_NAME, pattern=r"^[^\x00]*$")] = "",
-    period: Annotated[str, Query(max_length=50, pattern=r"^[^\x00]*$")] = "",
-    status: Annotated[str, Query(pattern="^(|accepted|changed|declined|withdrawn)$")] = "",
+    asked: Found,
     before: Annotated[int, Query(ge=0, le=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> models.DecisionsAnswer:
     """Recommendations, decisions on them and reasons, the newest first."""
-    found = await service.run(
-        lambda: service.store.decisions(series=series, period=period, status=status, before=before, limit=limit)
-    )
+    found = await service.run(lambda: service.store.decisions(asked, before=before, limit=limit))
     rows = [models.DecisionJson(**decision_json(each)) for each in found]
     return models.DecisionsAnswer(decisions=rows, next=rows[-1].seq if len(rows) == limit else None)
 

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from lostsales.apps.service import api, exports, incoming, models, ordering, pages
 from lostsales.apps.service.access import Doorkeeper, needs
 from lostsales.apps.service.gate import Gate
-from lostsales.apps.service.problems import TITLES, Refused, documented, refusal_of
+from lostsales.apps.service.problems import TITLES, Refused, documented, findings_of, refusal_of
 from lostsales.apps.service.service import Service
 from lostsales.errors import LostSalesError
 
@@ -138,12 +138,7 @@ def _add_refusals(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        found = [
-            f"{'.'.join(str(part) for part in each['loc'][1:]) or 'the body'}: "
-            f"{each['msg'].removeprefix('Value error, ')}"
-            for each in error.errors()
-        ]
-        refused = Refused(422, findings=found)
+        refused = Refused(422, findings=findings_of([each | {"loc": each["loc"][1:]} for each in error.errors()]))
         return await pages.for_people(request, refused) or refused.response()
 
     @app.exception_handler(HTTPException)

@@ -80,7 +80,7 @@ class BulkDecider:
             try:
                 asked = models.RecommendRequest.model_validate_json(body)
             except ValidationError as error:
-                raise Refused(422, findings=findings_of(error)) from None
+                raise Refused(422, findings=findings_of(error.errors())) from None
             check_rows(len(asked.rows), request.most_rows)
             recent = ColumnTable.of_rows(asked.recent, "recent") if asked.recent else None
             found = self._decide(ColumnTable.of_rows(asked.rows, "today"), recent, asked.reasons, request, begin, tell)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from lostsales.apps.service.text import folded
 from lostsales.data.output_files import check_output, try_lock
 from lostsales.errors import SettingError
 
 POSTGRES = ("postgresql://", "postgres://")
+_MARKED = [chr(each) for each in range(0xC0, 0x250) if len(folded(chr(each))) == 1 and folded(chr(each)) != chr(each)]
+ACCENTS = "".join(_MARKED), "".join(map(folded, _MARKED))
 BUSY_SECONDS = 20  # to wait for a busy database, and for the writer to end
 
 
@@ -48,6 +51,7 @@ class StoreDatabase:
     serial: str
     real: str
     bytes: str
+    folded: str  # expression for a text without upper case and accents
 
     def statements(self, schema: str) -> list[str]:
         """Statements of a schema, with the types of this database."""
@@ -79,12 +83,14 @@ def sqlite(path: Path) -> StoreDatabase:
     """SQLite in a file, in which a commit is on disk."""
 
     def connect() -> Connection:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # private, and so are the files that SQLite adds
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False)
+        connection.create_function("folded", 1, folded, deterministic=True)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
         return connection
 
-    return StoreDatabase(connect, "?", "INTEGER PRIMARY KEY AUTOINCREMENT", "REAL", "BLOB")
+    return StoreDatabase(connect, "?", "INTEGER PRIMARY KEY AUTOINCREMENT", "REAL", "BLOB", "folded({})")
 
 
 def postgres(url: str) -> StoreDatabase:
@@ -98,7 +104,9 @@ def postgres(url: str) -> StoreDatabase:
         connection: Connection = psycopg.connect(url, connect_timeout=10)
         return connection
 
-    return StoreDatabase(connect, "%s", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "DOUBLE PRECISION", "BYTEA")
+    serial = "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+    plain = f"translate(lower({{}}), '{ACCENTS[0]}', '{ACCENTS[1]}')"
+    return StoreDatabase(connect, "%s", serial, "DOUBLE PRECISION", "BYTEA", plain)
 
 
 def locked(path: Path) -> IO[bytes]:
@@ -108,7 +116,7 @@ def locked(path: Path) -> IO[bytes]:
     check_output(path)  # before a lock file is created next to it
     name = path.with_name(f".{path.name}.lock")
     try:
-        lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o666), "ab")
+        lock = os.fdopen(os.open(name, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600), "ab")
     except OSError as error:
         raise SettingError(f"{name} cannot be written: {error.strerror}") from None
     if try_lock(lock.fileno()) != "locked":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple
 
 from lostsales.apps.service.connections import (
     BUSY_SECONDS,
@@ -26,6 +26,7 @@ from lostsales.apps.service.connections import (
     shown,
     sqlite,
 )
+from lostsales.apps.service.text import folded
 from lostsales.errors import LostSalesError
 
 Status = Literal["accepted", "changed", "declined", "withdrawn"]
@@ -53,6 +54,21 @@ CREATE TABLE IF NOT EXISTS lostsales_uploads (
     filled INTEGER NOT NULL, rejected TEXT NOT NULL, content {bytes} NOT NULL, withdrawn TEXT NOT NULL
 );
 """
+
+
+class TrailQuery(NamedTuple):
+    """Decisions that are looked for; what is empty does not matter."""
+
+    series: str = ""  # name of a product
+    q: str = ""  # words of its name
+    period: str = ""
+    status: str = ""
+    who: str = ""
+    since: str = ""  # first day, UTC
+    until: str = ""  # last day
+
+
+ALL = TrailQuery()
 
 
 class TakenError(LostSalesError):
@@ -239,15 +255,21 @@ class DecisionStore:
         rows = self._read("SELECT * FROM lostsales_uploads ORDER BY seq", ())
         return [Upload(*(*row[1:], row[0])) for row in rows]
 
-    def decisions(
-        self, *, series: str = "", period: str = "", status: str = "", before: int = 0, limit: int = 100
-    ) -> list[StoredDecision]:
+    def decisions(self, asked: TrailQuery = ALL, *, before: int = 0, limit: int = 100) -> list[StoredDecision]:
         """Decisions, the newest first; `before` is a sequence number, for the next page."""
-        where = {"series = ": series, "period = ": period, "status = ": status, "seq < ": before}
-        given = {column: value for column, value in where.items() if value}
-        condition = " AND ".join(f"{column}{self._database.mark}" for column in given) or "1 = 1"
+        mark, text = self._database.mark, self._database.folded.format("series")
+        where = [(f"{name} = {mark}", getattr(asked, name)) for name in ("series", "period", "status", "who")]
+        where += [(f"seq < {mark}", before), (f"substr(time, 1, 10) >= {mark}", asked.since)]
+        where += [(f"substr(time, 1, 10) <= {mark}", asked.until)]
+        where += [(f"replace({text}, {mark}, '') <> {text}", word) for word in folded(asked.q).split()]
+        given = [(text, value) for text, value in where if value]
+        condition = " AND ".join(text for text, _ in given) or "1 = 1"
         sql = f"SELECT * FROM lostsales_decisions WHERE {condition} ORDER BY seq DESC LIMIT {int(limit)}"
-        return [_decision(row) for row in self._read(sql, tuple(given.values()))]
+        return [_decision(row) for row in self._read(sql, tuple(value for _, value in given))]
+
+    def people(self) -> list[str]:
+        """Names of those who have decided."""
+        return [str(each[0]) for each in self._read("SELECT DISTINCT who FROM lostsales_decisions ORDER BY who", ())]
 
     def latest(self, period: str) -> dict[str, StoredDecision]:
         """Last decision on every product in a period, by series, unless it was withdrawn."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lostsales.apps.service.fleet_policy import FleetPolicy
-from lostsales.apps.service.morning import LIKELY, LOSES, NOT_KNOWN, STOCKOUT_LIKELY, MorningList
+from lostsales.apps.service.morning import LOSES, NOT_KNOWN, STOCKOUT_LIKELY, MorningList, Thresholds
 from lostsales.apps.service.shop_data import ShopData
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.labels import spelled
@@ -92,10 +92,10 @@ class Desk:
             check_policy(policy, data.log, None)
             recent = RecentRows.of(log_as_asked(policy, data.log))
         if data.today is None or not data.today.rows:
-            return cls(version, policy, data, recent, None, _morning(policy, None, data.today), data.left_out)
+            return cls(version, policy, data, recent, None, _morning(policy, None, data.today, data), data.left_out)
         day, rows, left_out = _good_day(policy, recent, data)
         open_rows, _ = split_today(policy.problem, rows)
-        return cls(version, policy, data, recent, day, _morning(policy, day, open_rows), left_out)
+        return cls(version, policy, data, recent, day, _morning(policy, day, open_rows, data), left_out)
 
     def policy_of(self, name: str) -> SavedPolicy:
         """Policy that decides for a product: in a fleet, that of its shard."""
@@ -227,9 +227,10 @@ def _without(policy: SavedPolicy, today: Table, names: dict[str, str]) -> Table:
     return SomeRows(today, np.flatnonzero((codes < 0) | ~is_bad[codes]))
 
 
-def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> MorningList:
+def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None, data: ShopData) -> MorningList:
     rows = 0 if day is None else len(day.view.stock)
-    parts = [_decided(policy, day, np.arange(start, min(start + CHUNK, rows))) for start in range(0, rows, CHUNK)]
+    starts = range(0, rows, CHUNK)
+    parts = [_decided(policy, day, np.arange(start, min(start + CHUNK, rows)), data.thresholds) for start in starts]
     columns: dict[str, Any] = _nothing()
     if parts:
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -239,7 +240,13 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> M
     on_order = np.zeros(rows) if today is None else _on_order(today)
     if day is not None and day.view.pipeline is not None:
         on_order = day.view.on_order
+    facts: dict[str, Array] = {}
+    if day is not None and day.view.context is not None:
+        facts |= day.view.context.attributes
+    if data.suppliers:
+        facts["supplier"] = np.array([data.suppliers.get(name, "") for name in columns["name"]], dtype=object)
     return MorningList(
+        facts=facts,
         period=period,
         on_order=on_order,
         status=np.zeros(rows, dtype=np.int64),
@@ -250,17 +257,23 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None) -> M
     )
 
 
-def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str, Array]:
+def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array, thresholds: Thresholds) -> dict[str, Array]:
     assert day is not None
     view = day.view.take(rows)
     decision = policy.explain(view)
     action = Action(decision.price, decision.order)
     expected, nan = policy.expect(view, action), np.full(len(rows), np.nan)
     demand = decision.more.get("expected_demand", nan)
-    chance, profit = (nan, nan) if expected is None else (expected.stockout_chance, expected.profit)
+    chance, profit, stake = nan, nan, nan
+    if expected is not None:
+        chance, profit = expected.stockout_chance, expected.profit
+        margin = np.maximum(decision.price - expected.unit_cost, 0.0)
+        stake = np.maximum(np.maximum(expected.cover_lost * margin, -profit), 0.0)
     flags = {text: holds[rows] for text, holds in day.flags.items()} | decision_flags(decision)
     not_known = np.isnan(chance) | np.isnan(profit)  # NaN compares as neither likely nor a loss
-    flags |= {STOCKOUT_LIKELY: chance > LIKELY, LOSES: profit < 0, NOT_KNOWN: not_known}
+    matters = stake >= thresholds.money
+    likely, loses = chance > thresholds.chance, (profit < 0) & (-profit >= thresholds.money)
+    flags |= {STOCKOUT_LIKELY: likely & matters, LOSES: loses, NOT_KNOWN: not_known}
     return {
         "name": np.asarray(view.names, dtype=object).astype(str).astype(object),
         "stock": view.stock,
@@ -272,6 +285,7 @@ def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array) -> dict[str,
         "demand": demand,
         "chance": chance,
         "profit": profit,
+        "stake": stake,
         "flag": joined_flags(_some(flags)),
     }
 
@@ -283,7 +297,7 @@ def _some(flags: dict[str, Bools]) -> dict[str, Bools]:
 
 def _nothing() -> dict[str, Array]:
     texts = {name: np.zeros(0, dtype=object) for name in ("name", "flag")}
-    names = ("stock", "last_sales", "last_price", "price", "order", "demand", "chance", "profit")
+    names = ("stock", "last_sales", "last_price", "price", "order", "demand", "chance", "profit", "stake")
     return texts | {name: np.zeros(0) for name in names} | {"last_stockout": np.zeros(0, dtype=bool)}
 
 

@@ -8,92 +8,120 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import StreamingResponse
 
 from lostsales.apps.service import models
-from lostsales.apps.service.access import Principal, needs
-from lostsales.apps.service.api import service_of
-from lostsales.apps.service.decisions import StoredDecision
-from lostsales.apps.service.morning import Query
-from lostsales.apps.service.pages import list_query
+from lostsales.apps.service.api import TABLE, Asked, Found, Here, Reader
+from lostsales.apps.service.morning import STATUSES
+from lostsales.apps.service.problems import documented
 from lostsales.apps.service.service import Service
+from lostsales.data.labels import SERIES_SEPARATOR
 from lostsales.data.writing import write_table
 from lostsales.types import Array, Ints
 
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+CSV = "text/csv"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+DECIDED = ("", "accepted", "changed", "declined: nothing is ordered, and the price stays")  # by STATUSES
 
-router = APIRouter(include_in_schema=False)
-Here = Annotated[Service, Depends(service_of)]
-Reader = Annotated[Principal, Depends(needs("read"))]
-Asked = Annotated[Query, Depends(list_query)]
+Bom = Annotated[bool, Query(description="Begin with a byte order mark, which old spreadsheets need.")]
 
 
-@router.get("/today.csv")
-async def export(service: Here, _: Reader, asked: Asked) -> Response:
-    """Today's list as CSV, with the decisions."""
-    desk = service.desk
-    rows = desk.morning.rows(asked)
-    periods = desk.morning.periods
-    latest = await service.run(
-        lambda: {name: each for period in periods for name, each in service.store.latest(period).items()}
+def documented_file(kind: str) -> dict[int | str, dict[str, Any]]:
+    """Response of an export, for its documentation."""
+    return {
+        200: {
+            "description": "A table.",
+            "content": {kind: {"schema": TABLE}},
+        }
+    }
+
+
+router = APIRouter(responses=documented(400, 401, 403, 422, 429, 503), default_response_class=Response)
+
+
+@router.get("/today.csv", responses=documented_file(CSV))
+async def export(service: Here, _: Reader, asked: Asked, bom: Bom = False) -> Response:
+    """Today's list as CSV, with the decisions, in the column names of the shop."""
+    columns = await service.run(lambda: list_columns(service, service.desk.morning.rows(asked)))
+    return csv_response("today.csv", table_lines(columns), bom=bom)
+
+
+@router.get("/today.xlsx", responses=documented_file(WORKBOOK))
+async def export_workbook(service: Here, _: Reader, asked: Asked) -> Response:
+    """Today's list as a workbook, with the decisions, in the column names of the shop."""
+    response: Response = await service.run(
+        lambda: workbook_response("today.xlsx", list_columns(service, service.desk.morning.rows(asked)))
     )
-    return csv_response("today.csv", _export_lines(service, rows, latest))
+    return response
 
 
-def _export_lines(service: Service, rows: Ints, latest: dict[str, StoredDecision]) -> Iterator[list[Any]]:
-    money = service.desk.currency or "money"
-    yield [
-        "series", "period", "stock_units", "on_order_units", "yesterday_units", f"recommended_price_{money}",
-        "recommended_order_units", "expected_demand_units", "stockout_chance", f"expected_profit_{money}", "flag",
-        "decision", f"decided_price_{money}", "decided_order_units", "reason", "by", "version",
-    ]  # fmt: skip
-    listed, version = service.desk.morning, service.desk.version.version
-    columns = [
-        _plain(getattr(listed, name)[rows])
-        for name in (
-            "name",
-            "period",
-            "stock",
-            "on_order",
-            "last_sales",
-            "price",
-            "order",
-            "demand",
-            "chance",
-            "profit",
-        )
+def list_columns(service: Service, rows: Ints) -> dict[str, Array]:
+    """Rows of today's list as columns of a table; "to order now" is empty where nothing was decided."""
+    desk = service.desk
+    listed, names = desk.morning, desk.policy.problem.columns
+    latest = {each: found for period in listed.periods for each, found in service.store.latest(period).items()}
+    products = listed.name[rows].tolist()
+    decided = [latest.get(name) for name in products]
+    parts = [name.split(SERIES_SEPARATOR, len(names.series_parts) - 1) for name in products]
+    found: dict[str, Array] = {
+        part: _texts([each[at] if at < len(each) else "" for each in parts])
+        for at, part in enumerate(names.series_parts)
+    }
+    status = listed.status[rows]
+    declined = status == STATUSES.index("declined")
+    return found | {
+        names.period: listed.period[rows],
+        names.stock: listed.stock[rows],
+        names.on_order: listed.on_order[rows],
+        f"last_{names.sales}": listed.last_sales[rows],
+        f"recommended_{names.price}": listed.price[rows],
+        f"recommended_{names.order}": listed.order[rows],
+        "expected_demand": listed.demand[rows],
+        "stockout_chance": listed.chance[rows],
+        "expected_profit": listed.profit[rows],
+        "at_stake": listed.stake[rows],
+        "flag": listed.flag[rows],
+        "decision": _texts([DECIDED[each] for each in status.tolist()]),
+        names.price: np.where(declined, listed.last_price[rows], listed.decided_price[rows]),
+        "to order now": np.where(declined, 0.0, listed.decided_order[rows]),
+        "reason": _texts(["" if each is None else each.reason for each in decided]),
+        "by": _texts(["" if each is None else each.who for each in decided]),
+        "version": _texts([desk.version.version if each is None else each.version for each in decided]),
+    }
+
+
+def _texts(values: list[str]) -> Array:
+    return np.array(values, dtype=object)
+
+
+def table_lines(columns: dict[str, Array]) -> Iterator[list[Any]]:
+    """Heading and rows of a table, with empty cells for what is not known."""
+    yield list(columns)
+    cells = [
+        values.tolist()
+        if values.dtype.kind == "O"
+        else [each if each == each else "" for each in np.round(values, 6).tolist()]
+        for values in columns.values()
     ]
-    for name, period, *figures, flag in zip(*columns, listed.flag[rows].tolist(), strict=True):
-        decided = latest.get(name)
-        own: tuple[Any, ...] = ("", "", "", "", "", version)
-        if decided is not None and decided.period == period:
-            own = (decided.status, decided.price, decided.order, decided.reason, decided.who, decided.version)
-        yield [name, period, *figures, flag, *own]
+    yield from map(list, zip(*cells, strict=True))
 
 
-def _plain(values: Array) -> list[Any]:
-    """Cells: text, or numbers with an empty cell if unknown."""
-    if values.dtype.kind == "O":
-        return list(values.tolist())
-    return [each if each == each else "" for each in np.round(values, 6).tolist()]
-
-
-@router.get("/decisions.csv")
-async def export_decisions(service: Here, _: Reader) -> Response:
-    """Trail of all decisions as CSV, the newest first."""
+@router.get("/decisions.csv", responses=documented_file(CSV))
+async def export_decisions(service: Here, _: Reader, asked: Found, bom: Bom = False) -> Response:
+    """Trail of the decisions that a query finds as CSV, the newest first."""
 
     def lines() -> Iterator[list[Any]]:
         names = list(models.DecisionJson.model_fields)
         yield names
         before = 0
-        while found := service.store.decisions(before=before, limit=1000):
+        while found := service.store.decisions(asked, before=before, limit=1000):
             for each in found:
                 yield [getattr(each, name) for name in names]
             before = found[-1].seq
 
-    return csv_response("decisions.csv", lines())
+    return csv_response("decisions.csv", lines(), bom=bom)
 
 
 def workbook_response(name: str, columns: dict[str, Array]) -> Response:
@@ -106,11 +134,15 @@ def workbook_response(name: str, columns: dict[str, Array]) -> Response:
     return Response(content, media_type=WORKBOOK, headers=headers)
 
 
-def csv_response(name: str, lines: Iterator[list[Any]]) -> Response:
-    """CSV response; text that a spreadsheet would treat as a formula gets an apostrophe."""
+def csv_response(name: str, lines: Iterator[list[Any]], *, bom: bool = False) -> Response:
+    """CSV response; text that a spreadsheet would treat as a formula gets an apostrophe.
+
+    With a byte order mark old spreadsheets read its letters right.
+    """
 
     def text() -> Iterator[str]:  # in a thread of the server, part by part
         sink = io.StringIO()
+        sink.write("\ufeff" if bom else "")
         writer = csv.writer(sink)
         for count, line in enumerate(lines, 1):
             writer.writerow(

@@ -1,6 +1,6 @@
 """Policies of a fleet as one policy: every product is decided by the policy of its shard."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.policy import Observes, SavedPolicy
-from lostsales.policy.view import Action, View
+from lostsales.policy.view import Action, Features, View
 from lostsales.types import Array, Floats, Ints
 
 OPTIONAL = tuple(each.name for each in fields(Decision) if each.default is None)  # columns that not all policies have
@@ -110,6 +110,15 @@ class FleetPolicy(PolicyBase):
         levels = (np.arange(fewest) + 0.5) / fewest
         same = [part if part.shape[1] == fewest else np.quantile(part, levels, axis=1).T for part in known]
         return _joined(same, back)
+
+    def demand_futures(self, view: View, price: Floats, features: Sequence[Features]) -> Floats | None:
+        """Demands of the coming periods by the policy of one shard; None for products of several."""
+
+        def ask(policy: SavedPolicy, part: View, rows: Ints) -> Floats | None:
+            return policy.demand_futures(part, price[rows], [tuple(one[rows] for one in each) for each in features])
+
+        parts, _ = self._by_shard(view, ask)
+        return parts[0] if len(parts) == 1 else None
 
     def save(self, path: str | Path) -> None:  # noqa: ARG002, the protocol passes it
         """Refused: a fleet is its store."""

@@ -7,11 +7,14 @@ import json
 import secrets
 import sys
 import time
+import traceback
 from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 from starlette.requests import cookie_parser
+from starlette.routing import Match
 
 from lostsales.apps.service.access import UNSAFE, Doorkeeper, Principal
 from lostsales.apps.service.metrics import Metrics
@@ -25,12 +28,16 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = frozenset({"/healthz", "/readyz", "/login"})
+PROBES = OPEN - {"/login"}
 STATIC = "/static/"
 MACHINES = ("/v1/", "/metrics", "/openapi.json")
+UNKNOWN = "unknown"  # route of a path that there is none for
 BOOT, NUMBERS = secrets.token_hex(4), itertools.count(1)  # parts of the id of a request
 LARGE = ("/v1/recommend", "/v1/data", "/data")  # routes that take tables
 MOST_SMALL = 4_000_000  # bytes of a body of other routes
 MOST_PATH = 4000  # characters of path and query
+SHOWN_PATH = 100  # of a path without a route in the log
+DRAIN_SECONDS = 5.0  # to read the rest of a refused body, as a client looks at the answer once it has sent all
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
@@ -89,7 +96,7 @@ class Gate:
         except TimeoutError:
             await answer.refuse(Refused(503, "this took too long", retry=5))
         except Exception as error:  # noqa: BLE001, nothing of an error may reach the client
-            answer.error = type(error).__name__
+            answer.error, answer.trace = type(error).__name__, _trace(error)
             await answer.refuse(Refused(500))
 
     def _admit(self, answer: "_Exchange") -> None:
@@ -105,7 +112,7 @@ class Gate:
         length = answer.header(b"content-length")
         if length.isdecimal() and int(length[:18]) > answer.most_bytes:
             raise answer.too_large
-        if path in OPEN and path != "/login":
+        if path in PROBES:
             return
         kind, _, secret = answer.header(b"authorization").partition(" ")
         bearer = secret.strip() if kind.lower() == "bearer" else None
@@ -120,7 +127,10 @@ class Gate:
 
     def _check_host(self, host: str) -> None:
         """Refuse unknown host names: another site may point its own name at this machine (DNS rebinding)."""
-        name = urlsplit(f"//{host}").hostname or "" if host and "@" not in host else ""
+        try:
+            name = urlsplit(f"//{host}").hostname or "" if host and "@" not in host else ""
+        except ValueError:  # such as half an address in brackets
+            raise Refused(400, "the host name cannot be read") from None
         allowed = set(self.settings.hosts) | (LOOPBACK if self.settings.is_local else set())
         if self.doorkeeper.ring is not None and not self.settings.hosts:
             return
@@ -128,10 +138,10 @@ class Gate:
             raise Refused(421)
 
     def _tell(self, answer: "_Exchange") -> None:
-        route = getattr(answer.scope.get("route"), "path", None) or ("static" if answer.is_static else "unknown")
+        route = "static" if answer.is_static else self._route(answer.scope)
         seconds = time.perf_counter() - answer.started
         self.metrics.answered(answer.scope["method"], route, answer.status, seconds)
-        if answer.is_static or route in OPEN:
+        if answer.is_static or route in PROBES:
             return
         line = {
             "id": answer.identity,
@@ -142,15 +152,32 @@ class Gate:
             "key": None if answer.principal is None else answer.principal.key.name,
             "address": answer.address,
         }
+        if route == UNKNOWN:
+            line["path"] = answer.scope["path"][:SHOWN_PATH]
         if answer.error:
-            line["error"] = answer.error
+            line |= {"error": answer.error, "trace": answer.trace}
+        if route == "/login" and answer.scope["method"] == "POST":
+            line["signed_in"] = answer.scope.get("state", {}).get("signed_in")
         self.write("request", **line)
+
+    def _route(self, scope: Scope) -> str:
+        """Route of a request, also of one that was refused before it got there."""
+        if "route" not in scope:
+            routes = getattr(self.app, "routes", ())
+            scope["route"] = next((each for each in routes if each.matches(scope)[0] is not Match.NONE), None)
+        return getattr(scope["route"], "path", UNKNOWN)
 
     def write(self, event: str, **facts: Any) -> None:
         """Write a line of the log."""
         line = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event} | facts
         with contextlib.suppress(OSError, ValueError):
             self.log.write(f"{json.dumps(line)}\n")
+
+
+def _trace(error: BaseException) -> list[str]:
+    """Places in the code that led to an error, without its message, which may have values of rows."""
+    places = traceback.extract_tb(error.__traceback__)
+    return [f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in places]
 
 
 class SignIn(Refused):
@@ -169,13 +196,14 @@ class _Exchange:
     """Request and its answer, with the limits on its body."""
 
     def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
-        self.gate, self.scope = gate, scope
+        self.is_head = scope["method"] == "HEAD"  # answered as GET, by the head of its response
+        self.gate, self.scope = gate, {**scope, "method": "GET"} if self.is_head else scope
         self._receive, self._send = receive, send
         self.started, self.identity = time.perf_counter(), f"{BOOT}-{next(NUMBERS):x}"
         self.deadline = time.monotonic() + gate.settings.body_seconds
         self.status, self.received, self.has_started = 0, 0, False
         self.principal: Principal | None = None
-        self.error = ""
+        self.error, self.trace = "", list[str]()
         self._headers = dict(reversed(scope["headers"]))
         # Other bodies are read in the event loop.
         most = gate.settings.body_bytes
@@ -227,18 +255,31 @@ class _Exchange:
             if self.is_unread:  # nobody waits for the rest of the body, which may never come
                 headers.append((b"connection", b"close"))
             message = {**message, "headers": headers}
+        elif self.is_head:
+            message = {**message, "body": b""}
         async with asyncio.timeout(self.gate.settings.body_seconds):
             await self._send(message)
 
     async def refuse(self, refused: Refused) -> None:
-        """Answer with a refusal, unless an answer has begun; the rest of the body is not read."""
+        """Answer with a refusal, unless an answer has begun; the rest of a body is read for a moment, and not kept."""
         if self.has_started:
             return
         response = refused.response()
         status = 303 if isinstance(refused, SignIn) else refused.status
         response.status_code = status
         with contextlib.suppress(Exception):
-            await response(self.scope, self._receive, self.send)
+            await self.send({"type": "http.response.start", "status": status, "headers": response.raw_headers})
+            await self.send({"type": "http.response.body", "body": response.body, "more_body": True})
+            if status == 413:  # closed at once, the client would see a broken connection in place of the answer
+                await self._drain()
+            await self.send({"type": "http.response.body", "body": b""})
+
+    async def _drain(self) -> None:
+        """Read what a client still sends, for a moment: it looks at the answer once it has sent all."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while (await self._receive()).get("more_body"):
+                    continue
 
 
 def _check_origin(origin: str, host: str) -> None:

@@ -58,7 +58,7 @@ async def receive(
         try:
             asked = models.UploadRowsRequest.model_validate_json(body)
         except ValidationError as error:
-            raise Refused(422, findings=findings_of(error)) from None
+            raise Refused(422, findings=findings_of(error.errors())) from None
         body = ColumnTable.of_rows(asked.rows)
     return upload_json(await service.run(lambda: service.receive(kind, body, who.key.name, id)))
 

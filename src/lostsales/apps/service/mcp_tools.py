@@ -12,6 +12,7 @@ from lostsales.apps.service import models
 from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, situation_of, what_if_answer
 from lostsales.apps.service.api import policies_answer
 from lostsales.apps.service.deciding import decision_json
+from lostsales.apps.service.decisions import TrailQuery
 from lostsales.apps.service.keys import Key
 from lostsales.apps.service.morning import Query
 from lostsales.apps.service.problems import Refused, findings_of
@@ -81,9 +82,7 @@ def mcp_server(service: Service, key: Key) -> MCPServer:
     @server.tool(annotations=READS)
     def decisions(series: str = "", limit: int = 50) -> list[dict[str, Any]]:
         """List recommendations, the decisions on them and their reasons, the newest first."""
-        found = service.store.decisions(
-            series=series, period="", status="", before=0, limit=min(max(limit, 1), MOST_LISTED)
-        )
+        found = service.store.decisions(TrailQuery(series), limit=min(max(limit, 1), MOST_LISTED))
         return [decision_json(each) for each in found]
 
     if not key.allows("decide"):
@@ -118,7 +117,7 @@ def _asked(model: type[Asked], **given: Any) -> Asked:
     try:
         return model(**given)
     except ValidationError as error:
-        raise ToolError("; ".join(findings_of(error))) from None
+        raise ToolError("; ".join(findings_of(error.errors()))) from None
 
 
 def _told(answer: Callable[[], Answer]) -> Answer:

@@ -1,8 +1,9 @@
 """Requests and answers of the service, as JSON."""
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 
 from lostsales.policy.provenance import PolicyVerdict
 
@@ -11,6 +12,7 @@ MOST_NAME = 500
 MOST_REASON = 1000
 MOST_RECENT = 10_000
 MOST_DECISIONS = 1000
+MOST_LISTED = 10_000  # rows of today's list in one answer
 
 
 def _plain(text: str) -> str:
@@ -19,8 +21,18 @@ def _plain(text: str) -> str:
     return text
 
 
+def _cell(value: Any) -> Any:
+    """Value of a row, with one message in place of one for each type that it is not."""
+    if isinstance(value, str):
+        return _plain(value)
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError("must be text, a number, true, false or null")
+
+
 Text = Annotated[str, AfterValidator(_plain)]
-Cell = Text | int | float | bool | None
+CELL = {"anyOf": [{"type": each} for each in ("string", "integer", "number", "boolean", "null")]}
+Cell = Annotated[str | int | float | bool | None, PlainValidator(_cell), WithJsonSchema(CELL)]
 Row = dict[str, Cell]
 Amount = Annotated[float, Field(ge=0, le=1e12)]
 ROW = {"series": "3", "period": 50, "economy": 1, "interest": 0.01, "stock": 6}
@@ -36,7 +48,7 @@ class _Answer(BaseModel):
 
 
 class RecommendRequest(_Asked):
-    """Open rows, one per series, with the columns of the log: series, period, features, stock."""
+    """Open rows, one per series: `GET /v1/columns` has their columns as a JSON Schema."""
 
     rows: list[Row] = Field(min_length=1, examples=[[ROW]])
     recent: list[Row] | None = Field(
@@ -407,6 +419,47 @@ class SentOrderJson(BaseModel):
     supplier: str
     lines: int
     status: str = Field(description="waiting, sent, or why it failed.")
+
+
+# Names of a row of today's list, and those of its columns in the list.
+LISTED = {
+    "series": "name", "period": "period", "stock": "stock", "on_order": "on_order", "last_sales": "last_sales",
+    "last_stockout": "last_stockout", "last_price": "last_price", "price": "price", "order": "order",
+    "expected_demand": "demand", "stockout_chance": "chance", "expected_profit": "profit", "at_stake": "stake",
+    "flag": "flag", "decided_price": "decided_price", "decided_order": "decided_order",
+}  # fmt: skip
+
+
+class TodayRow(BaseModel):
+    """Product of today's list."""
+
+    series: str
+    period: str
+    stock: Figure
+    on_order: Figure
+    last_sales: Figure
+    last_stockout: bool
+    last_price: Figure
+    price: float = Field(description="Recommended.")
+    order: float = Field(description="Recommended.")
+    expected_demand: Figure
+    stockout_chance: Figure
+    expected_profit: Figure
+    at_stake: Figure = Field(description="Money: margin of the sales expected to be lost, or the expected loss.")
+    flag: str = Field(description="What to look at, empty if nothing.")
+    status: str = Field(description="Decision: accepted, changed or declined, empty if there is none.")
+    decided_price: Figure
+    decided_order: Figure
+
+
+class TodayAnswer(_Answer):
+    """Today's list."""
+
+    data: str = Field(description="Time of the data.")
+    refused: list[str] = Field(description="Why newer data are not used.")
+    left_out: dict[str, str] = Field(description="Products with rows that cannot be used, and why.")
+    found: int = Field(description="Products that the query finds; `skip` has the next ones.")
+    rows: list[TodayRow]
 
 
 class HealthAnswer(BaseModel):

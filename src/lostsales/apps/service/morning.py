@@ -1,6 +1,5 @@
 """Morning list: every product of today as columns, sorted, filtered and searched without a database."""
 
-import re
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,16 +9,26 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from lostsales.apps.service.decisions import StoredDecision
+from lostsales.apps.service.text import folded, sort_key
 from lostsales.types import Array, Bools, Floats, Ints
 
 Show = Literal["all", "exceptions", "open", "decided"]
 SHOWS: tuple[Show, ...] = get_args(Show)
 STATUSES = ("", "accepted", "changed", "declined")
-DIGITS = re.compile(r"[0-9]+")
 LIKELY = 0.5  # stock-out probability above which a product is flagged
-STOCKOUT_LIKELY = "a stock-out is likelier than not"
+STOCKOUT_LIKELY = "a stock-out is likely"
 LOSES = "expected to lose money until the next order arrives"
 NOT_KNOWN = "the chance of a stock-out or the expected profit is not known"
+
+
+class Thresholds(NamedTuple):
+    """What makes a product an exception."""
+
+    chance: float = LIKELY  # of a stock-out, from above which it is flagged
+    money: float = 0.0  # at stake, below which neither a stock-out nor a loss is flagged
+
+
+USUAL = Thresholds()
 
 
 class Query(NamedTuple):
@@ -27,8 +36,15 @@ class Query(NamedTuple):
 
     show: Show = "all"
     search: str = ""
-    sort: str = "name"
+    sort: str = ""  # by default by name, and exceptions by the money at stake
     descending: bool = False
+    language: str = ""
+
+    @property
+    def order(self) -> tuple[str, bool]:
+        """Column to sort by, and whether it descends."""
+        usual = ("stake", True) if self.show == "exceptions" else ("name", False)
+        return (self.sort, self.descending) if self.sort else usual
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +63,17 @@ class MorningList:
     demand: Floats  # expected today
     chance: Floats  # of a stock-out
     profit: Floats  # expected until the next order arrives, with stock and orders on their way valued at cost
+    stake: Floats  # money: margin of the sales that are expected to be lost until then, or the expected loss
     flag: Array  # text, empty where there is nothing to beware of
     status: Ints  # index into STATUSES, kept up to date as the three that follow
     decided_price: Floats  # NaN where nothing was decided, or it was declined
     decided_order: Floats
     number: Ints  # of the last decision, rising: an older one does not replace it
+    facts: dict[str, Array] = field(default_factory=dict)  # texts of each product that it is found by, such as category
     lock: threading.Lock = field(default_factory=threading.Lock)
-    _orders: dict[tuple[str, bool], Ints] = field(default_factory=dict)
+    _orders: dict[tuple[str, bool, str], Ints] = field(default_factory=dict)
 
-    SORTS = ("name", "stock", "on_order", "last_sales", "price", "order", "demand", "chance", "profit", "flag")
+    SORTS = ("name", "stock", "on_order", "last_sales", "price", "order", "demand", "chance", "profit", "stake")
 
     def __len__(self) -> int:
         return len(self.name)
@@ -76,31 +94,31 @@ class MorningList:
         return {name: at for at, name in enumerate(self.name.tolist())}
 
     @cached_property
-    def _lowered(self) -> list[str]:
-        return [name.casefold() for name in self.name.tolist()]
-
-    @cached_property
-    def _natural_names(self) -> Array:
-        """Sort keys of names in natural order: 9 before 10."""
-        return np.array([DIGITS.sub(lambda found: found[0].zfill(12), name) for name in self._lowered], dtype=object)
+    def _folded(self) -> list[str]:
+        """Texts that each product is found by."""
+        columns = [self.name.tolist(), *(texts.tolist() for texts in self.facts.values())]
+        return [folded(" ".join(map(str, texts))) for texts in zip(*columns, strict=True)]
 
     def rows(self, query: Query) -> Ints:
         """Rows that a query shows, in its order."""
-        rows = self._order(query.sort, query.descending)
-        mask = self._shown(query.show)
-        if query.search:
-            wanted = query.search.casefold()
-            mask = mask & np.fromiter((wanted in name for name in self._lowered), dtype=bool, count=len(self))
-        return np.asarray(rows[mask[rows]])
+        rows = self._order(*query.order, query.language)
+        return np.asarray(rows[(self._shown(query.show) & self._found(query.search))[rows]])
+
+    def _found(self, search: str) -> Bools:
+        """Products that every word of a search is in, whatever their order, upper case or accents."""
+        words = folded(search).split()
+        found = (all(word in texts for word in words) for texts in self._folded)
+        return np.fromiter(found, dtype=bool, count=len(self)) if words else np.ones(len(self), dtype=bool)
 
     def acceptable(self, query: Query) -> Ints:
         """Rows of a query that are unflagged and not decided yet."""
         rows = self.rows(query)
         return np.asarray(rows[~self.is_flagged[rows] & (self.status[rows] == 0)])
 
-    def counts(self) -> dict[Show, int]:
-        """Number of products that each filter shows."""
-        return {show: int(np.count_nonzero(self._shown(show))) for show in SHOWS}
+    def counts(self, search: str = "") -> dict[Show, int]:
+        """Number of found products that each filter shows."""
+        found = self._found(search)
+        return {show: int(np.count_nonzero(self._shown(show) & found)) for show in SHOWS}
 
     def mark(self, decisions: Iterable[StoredDecision]) -> None:
         """Mark decided products; decisions on other periods, and older ones than known, are ignored."""
@@ -122,13 +140,18 @@ class MorningList:
             return np.asarray(self.status > 0)
         return np.ones(len(self), dtype=bool)
 
-    def _order(self, sort: str, descending: bool) -> Ints:
+    def _order(self, sort: str, descending: bool, language: str) -> Ints:
         """Rows sorted by a column, unknown values last; cached for each column."""
-        if (sort, descending) not in self._orders:
-            values = self._natural_names if sort == "name" else getattr(self, sort)
-            found = np.argsort(values if values.dtype.kind != "O" else values.astype(str), kind="stable")
-            if descending:
-                known = found if values.dtype.kind == "O" else found[~np.isnan(values[found])]
-                found = np.r_[known[::-1], found[len(known) :]]
-            self._orders[sort, descending] = found
-        return self._orders[sort, descending]
+        key = (sort, descending, language if sort == "name" else "")
+        if key not in self._orders:
+            if sort == "name":
+                names = [sort_key(name, language) for name in self.name.tolist()]
+                known = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+                unknown = known[:0]
+            else:
+                values = getattr(self, sort)
+                found = np.argsort(values, kind="stable")
+                is_known = ~np.isnan(values[found])
+                known, unknown = found[is_known], found[~is_known]
+            self._orders[key] = np.r_[known[::-1] if descending else known, unknown]
+        return self._orders[key]

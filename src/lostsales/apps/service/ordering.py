@@ -13,7 +13,16 @@ from lostsales.apps.service.answers import figure
 from lostsales.apps.service.api import Decider, Here, Reader
 from lostsales.apps.service.deciding import now
 from lostsales.apps.service.decisions import SentOrder
-from lostsales.apps.service.exports import csv_response, workbook_response
+from lostsales.apps.service.exports import (
+    CSV,
+    WORKBOOK,
+    Bom,
+    csv_response,
+    documented_file,
+    table_lines,
+    workbook_response,
+)
+from lostsales.apps.service.exports import router as files
 from lostsales.apps.service.incoming import ID
 from lostsales.apps.service.orders import SupplierOrder, read_terms, supplier_orders
 from lostsales.apps.service.pages import checked_form, done_at, may, shown_page
@@ -63,17 +72,14 @@ def _same(sent: SentOrder | None, order: SupplierOrder) -> bool:
     return sent is not None and json.loads(sent.content)["lines"] == lines_json(order)
 
 
-@pages.get("/orders.csv")
-async def orders_csv(service: Here, _: Reader, supplier: Supplier = "") -> Response:
+@files.get("/orders.csv", responses=documented_file(CSV))
+async def orders_csv(service: Here, _: Reader, supplier: Supplier = "", bom: Bom = False) -> Response:
     """Lines of all orders, or of one supplier's, as CSV."""
     columns = _columns(service, await _orders(service, supplier))
-    rows = zip(
-        *([each if each == each else "" for each in values.tolist()] for values in columns.values()), strict=True
-    )
-    return csv_response("orders.csv", iter([list(columns), *map(list, rows)]))
+    return csv_response("orders.csv", table_lines(columns), bom=bom)
 
 
-@pages.get("/orders.xlsx")
+@files.get("/orders.xlsx", responses=documented_file(WORKBOOK))
 async def orders_workbook(service: Here, _: Reader, supplier: Supplier = "") -> Response:
     """Lines of all orders, or of one supplier's, as a workbook."""
     columns = _columns(service, await _orders(service, supplier))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -16,11 +16,11 @@ from lostsales.apps.console import sentence
 from lostsales.apps.figures_shown import ESTIMATORS, Shown
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
-from lostsales.apps.service.api import service_of
+from lostsales.apps.service.api import Asked, Found, service_of
 from lostsales.apps.service.deciding import digest
 from lostsales.apps.service.decisions import Status
 from lostsales.apps.service.keys import SCOPES, Scope
-from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
+from lostsales.apps.service.morning import STATUSES
 from lostsales.apps.service.morning import Query as ListQuery
 from lostsales.apps.service.problems import Refused
 from lostsales.apps.service.product_page import product_page
@@ -93,20 +93,6 @@ def _static_names() -> frozenset[str]:
     return frozenset(each.name for each in files("lostsales.apps.service").joinpath("static").iterdir())
 
 
-async def list_query(
-    show: Annotated[str, Query(max_length=20)] = "all",
-    q: Text = "",
-    sort: Annotated[str, Query(max_length=20)] = "name",
-    dir: Annotated[str, Query(max_length=4)] = "",  # noqa: A002, a short word in the address
-) -> ListQuery:
-    """Query of the list from the address; invalid parts are ignored."""
-    known: Show = next((each for each in SHOWS if each == show), "all")
-    return ListQuery(known, q.strip(), sort if sort in MorningList.SORTS else "name", dir == "desc")
-
-
-Asked = Annotated[ListQuery, Depends(list_query)]
-
-
 @router.get("/")
 async def today(
     request: Request,
@@ -125,7 +111,7 @@ async def today(
     chosen, acceptable = rows[(page - 1) * PAGE : page * PAGE], desk.morning.acceptable(asked)
     content = {
         "asked": asked,
-        "counts": desk.morning.counts(),
+        "counts": desk.morning.counts(asked.search),
         "found": len(rows),
         "page": page,
         "pages": pages,
@@ -150,15 +136,13 @@ def _rows(service: Service, chosen: Sequence[int] | np.ndarray[Any, Any]) -> lis
 
 _COLUMNS = (
     "name", "period", "stock", "on_order", "last_sales", "last_stockout", "last_price", "price", "order", "demand",
-    "chance", "profit", "flag", "decided_price", "decided_order",
+    "chance", "profit", "stake", "flag", "decided_price", "decided_order",
 )  # fmt: skip
 
 
 def _link(asked: ListQuery, **changes: Any) -> str:
     given = {"show": asked.show, "q": asked.search, "sort": asked.sort, "dir": "desc" if asked.descending else ""}
     used = {name: value for name, value in (given | changes).items() if value not in ("", "all", None)}
-    if used.get("sort") == "name" and not used.get("dir"):
-        del used["sort"]
     return f"/?{urlencode(used)}" if used else "/"
 
 
@@ -276,15 +260,17 @@ async def decisions(
     request: Request,
     service: Here,
     _: Reader,
-    series: Text = "",
-    status: Annotated[str, Query(max_length=20)] = "",
+    asked: Found,
     before: Annotated[int, Query(ge=0, le=2**62)] = 0,
 ) -> Response:
     """Trail of decisions."""
-    known, name = status if status in get_args(Status) else "", series.replace("\x00", "")
-    found = await service.run(lambda: service.store.decisions(series=name, status=known, before=before, limit=TRAIL))
+    found, people = await service.run(
+        lambda: (service.store.decisions(asked, before=before, limit=TRAIL), service.store.people())
+    )
     further = found[-1].seq if len(found) == TRAIL else None
-    content = {"decisions": found, "series": name, "status": known, "next": further, "before": before}
+    used = {name: value for name, value in asked._asdict().items() if value}
+    content = {"decisions": found, "asked": asked, "people": people, "next": further, "before": before}
+    content["link"] = lambda path, **more: f"{path}?{urlencode(used | more)}"
     return await shown_page(request, "decisions.html", content)
 
 
@@ -338,6 +324,7 @@ async def sign_in(request: Request, key: Annotated[str, Form(max_length=300)] = 
         known = doorkeeper.key_of(key.strip(), address)
     except Refused as refused:
         return await shown_page(request, "login.html", {"refused": refused.message}, refused.status)
+    request.state.signed_in = known.name
     cookie, _ = doorkeeper.sessions.open(known.id)
     response = RedirectResponse("/", 303)
     response.set_cookie(

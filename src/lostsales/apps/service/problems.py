@@ -1,14 +1,16 @@
 """Error responses: one shape, without path, query or traceback."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from lostsales.errors import LogError, LostSalesError
 
 MOST_FINDINGS = 20  # in a response
 MOST_LETTERS = 500  # of a message or finding
+TRIED = ("str", "int", "float", "bool")  # parts of the place of a finding: types of a value that may have several
 TITLES = {
     400: "the request cannot be read",
     401: "a key is needed",
@@ -78,12 +80,14 @@ def refusal_of(error: LostSalesError) -> Refused:
     return Refused(422, TITLES[422], (str(error),))
 
 
-def findings_of(error: ValidationError) -> list[str]:
-    """Findings with their place, without the value."""
-    return [
-        f"{'.'.join(str(part) for part in each['loc']) or 'the body'}: {each['msg'].removeprefix('Value error, ')}"
-        for each in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
+def findings_of(errors: Sequence[Any]) -> list[str]:
+    """Findings of pydantic with their place, one for each, without the value and the types that were tried."""
+    found: dict[str, str] = {}
+    for each in errors:
+        parts = [str(part) for part in each["loc"] if part not in TRIED and "[" not in str(part)]
+        text = each["msg"].removeprefix("Value error, ")
+        found.setdefault(".".join(parts) or "the body", f"{text[:1].lower()}{text[1:]}")
+    return [f"{place}: {text}" for place, text in found.items()]
 
 
 def _shortened(text: str) -> str:

@@ -12,8 +12,9 @@ from lostsales.apps.report.figures import HEADROOM, draw_map, draw_trace, period
 from lostsales.apps.report.svg import Frame, ticks
 from lostsales.apps.service import models
 from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, sold_at, what_if_answer
-from lostsales.apps.service.decisions import DecisionStore
+from lostsales.apps.service.decisions import DecisionStore, TrailQuery
 from lostsales.apps.service.desk import Desk, ProductToday
+from lostsales.data.labels import spelled
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.policy_map import DepthMap
 from lostsales.evaluation.report.product import (
@@ -44,10 +45,21 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
     why = explain_answer(desk, situation)
     at = desk.morning.place[name]
     trace = None if desk.recent is None else product_trace(desk.policy_of(name), desk.recent, name)
+    panel = product_map(desk.policy_of(name), desk.recent, situation.view)
     recommended = why.recommended
     choice = offered(desk, situation, recommended.price, recommended.order)
     instead = None if recommended.expected is None else what_if_answer(desk, asked)
-    decided = store.decisions(series=name, limit=DECISIONS)
+    decided = store.decisions(TrailQuery(name), limit=DECISIONS)
+    response = product_response(desk.policy_of(name), desk.recent, situation.view, choice.prices)
+    ahead = _forecast(desk, situation)
+    last_price, money = float(situation.view.last_price[0]), Shown(desk.currency).money_name
+    tables = {
+        "history": trace and trace_table(trace),
+        "response": response and response_table(response),
+        "forecast": ahead and forecast_table(ahead),
+        "price": map_table(panel, panel.price),
+        "order": map_table(panel, panel.order),
+    }
     latest = next((each for each in decided if each.period == situation.period), None)
     return {
         "name": name,
@@ -58,18 +70,16 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
         "last_price": figure(situation.view.last_price[0]),
         "trace": None if trace is None else trace_figures(trace),
         "stockout_share": None if trace is None else trace.stockout_share,
-        "response": _response(desk, situation, choice, recommended.price),
-        "forecast": _forecast(desk, situation, trace),
-        "maps": map_figures(
-            product_map(desk.policy_of(name), desk.recent, situation.view),
-            float(situation.view.stock[0]),
-            float(anchor_demand(situation.view)[0]),
-        ),
+        "response": response and response_figure(response, recommended.price, last_price, money),
+        "forecast": ahead
+        and {"wide": forecast_figure(trace, ahead, HALF), "narrow": forecast_figure(trace, ahead, NARROW)},
+        "maps": map_figures(panel, float(situation.view.stock[0]), float(anchor_demand(situation.view)[0])),
         "depth": int(situation.view.depth[0]),
         "instead": instead,
         "sold_at": sold_at(desk, name),
         "sliders": None if instead is None else _sliders(instead, choice, desk.policy.problem.capacity),
         "decisions": decided,
+        "tables": tables,
     }
 
 
@@ -81,18 +91,47 @@ def offered(desk: Desk, situation: ProductToday, price: float, order: float) -> 
     return replace(found, prices=np.unique(np.r_[np.clip(found.prices, low, high), ends, price]))
 
 
-def _response(desk: Desk, situation: ProductToday, choice: ProductRange, price: float) -> Markup | None:
-    found = product_response(desk.policy_of(situation.name), desk.recent, situation.view, choice.prices)
-    last = float(situation.view.last_price[0])
-    return None if found is None else response_figure(found, price, last, Shown(desk.currency).money_name)
-
-
-def _forecast(desk: Desk, situation: ProductToday, trace: Trace | None) -> Figures | None:
+def _forecast(desk: Desk, situation: ProductToday) -> list[dict[str, Any]] | None:
     try:
-        found = forecast_answer(desk, models.ForecastRequest(series=situation.name, horizon=HORIZON))
+        return forecast_answer(desk, models.ForecastRequest(series=situation.name, horizon=HORIZON)).rows
     except LostSalesError:
         return None
-    return {"wide": forecast_figure(trace, found.rows, HALF), "narrow": forecast_figure(trace, found.rows, NARROW)}
+
+
+ChartTable = list[list[str]]  # heading, then rows: what a chart shows
+
+
+def trace_table(trace: Trace) -> ChartTable:
+    """Sales, stock and hidden demand by period, the newest first."""
+    columns = trace.sales, trace.available, trace.price, trace.expected, trace.low, trace.high
+    rows = [
+        [spelled(period), *(f"{each:g}" for each in (sales, available, price)), "yes" if hidden else "no"]
+        + (["", "", ""] if demand[0] != demand[0] else numbers(*demand))
+        for period, hidden, sales, available, price, *demand in zip(trace.period, trace.hidden, *columns, strict=True)
+    ]
+    return [["Period", "Sold", "Available", "Price", "Stock-out", "Hidden demand", "from", "to"], *rows[::-1]]
+
+
+def response_table(response: ProductResponse) -> ChartTable:
+    """Expected demand by price with its band."""
+    columns = response.prices, response.demand, response.low, response.high
+    rows = [
+        [f"{price:g}", *numbers(*demand)] for price, *demand in zip(*(each.tolist() for each in columns), strict=True)
+    ]
+    return [["Price", "Demand", "from", "to"], *rows]
+
+
+def forecast_table(ahead: Sequence[dict[str, Any]]) -> ChartTable:
+    """Demand of the coming periods with its band."""
+    return [["Period", "Demand", "from", "to"]] + [
+        [str(row["period"]), *numbers(*(float(row[name]) for name in ("mean", "q10", "q90")))] for row in ahead
+    ]
+
+
+def map_table(panel: DepthMap, values: Any) -> ChartTable:
+    """Price or order by stock (rows) and last known demand (columns)."""
+    rows = [[f"{stock:g}", *(f"{each:g}" for each in own)] for stock, own in zip(panel.stocks, values, strict=True)]
+    return [["Stock, by demand", *(f"{each:g}" for each in panel.demands)], *rows[::-1]]
 
 
 def _sliders(instead: models.WhatIfAnswer, choice: ProductRange, capacity: float | None) -> list[dict[str, Any]]:

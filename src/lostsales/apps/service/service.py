@@ -25,7 +25,7 @@ from lostsales.apps.service.decisions import (
 )
 from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.metrics import Metrics
-from lostsales.apps.service.morning import Query
+from lostsales.apps.service.morning import Query, Thresholds
 from lostsales.apps.service.orders import read_terms
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
@@ -74,7 +74,7 @@ class Service:
     @classmethod
     def start(cls, path: Path, files: ShopFiles, settings: ServiceSettings) -> "Service":
         """Load the active version and decide for today's rows."""
-        folder, files = folder_of(path), replace(files, supplier=settings.supplier)
+        folder, files = folder_of(path), _asked(files, settings)
         store = DecisionStore(decisions_of(folder, settings))
         try:
             activations = store.activations()
@@ -309,8 +309,13 @@ class Service:
 
 def checked(path: Path, files: ShopFiles, settings: ServiceSettings) -> Desk:
     """Desk that a service would start with; nothing is written, and another service may run meanwhile."""
-    folder, files = folder_of(path), replace(files, supplier=settings.supplier)
+    folder, files = folder_of(path), _asked(files, settings)
     return opened(folder, files, last_activated(decisions_of(folder, settings)))[0]
+
+
+def _asked(files: ShopFiles, settings: ServiceSettings) -> ShopFiles:
+    """Files of a shop with what the settings say about it."""
+    return replace(files, supplier=settings.supplier, thresholds=Thresholds(settings.flag_chance, settings.flag_money))
 
 
 def folder_of(path: Path) -> PolicyFolder | StoreVersions:

@@ -39,6 +39,8 @@ class ServiceSettings(BaseSettings):
     connections: Annotated[int, Field(ge=1)] = Field(1000, description="Open connections.")
     workers: Annotated[int, Field(ge=1, le=64)] = Field(2, description="Threads that decide.")
     bulk_workers: Annotated[int, Field(ge=1, le=64)] = Field(2, description="Processes that decide large tables.")
+    flag_chance: Annotated[float, Field(ge=0, le=1)] = Field(0.5, description="Chance of a stock-out that is flagged.")
+    flag_money: Annotated[float, Field(ge=0)] = Field(0.0, description="Money at stake below which nothing is flagged.")
     session_hours: Annotated[float, Field(gt=0)] = Field(12.0, description="How long a browser stays signed in.")
     reload_seconds: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds between checks for changed files.")
 

@@ -51,13 +51,18 @@
   };
   const addressOf = () => {
     const data = new FormData(filters);
-    const used = [...data].filter(([name, value]) => value !== "" && value !== "all" && !(name === "sort" && value === "name" && !data.get("dir")));
+    const used = [...data].filter(([name, value]) => value !== "" && value !== "all" && !(name === "dir" && !data.get("sort")));
     const text = new URLSearchParams(used).toString();
     return text ? `/?${text}` : "/";
   };
   const exportAddress = () => {
-    const link = one("[data-export]");
-    if (link) link.href = `/today.csv${new URL(addressOf(), location.href).search}`;
+    for (const link of all("[data-export]")) {
+      const own = new URL(link.href);
+      const bom = own.searchParams.get("bom");
+      own.search = new URL(addressOf(), location.href).search;
+      if (bom) own.searchParams.set("bom", bom);
+      link.href = own.href;
+    }
   };
   const enliven = () => { for (const each of all("[data-change]")) each.hidden = false; };
   if (list && filters) {
@@ -73,9 +78,30 @@
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.closest("tbody")) return;
       event.preventDefault();
       const url = new URL(link.href);
-      for (const name of ["sort", "dir"]) filters.elements[name].value = url.searchParams.get(name) ?? (name === "sort" ? "name" : "");
+      for (const name of ["sort", "dir"]) filters.elements[name].value = url.searchParams.get(name) ?? "";
       exportAddress();
-      show(url.pathname + url.search, true).then(() => { if (link.closest(".pager")) window.scrollTo(0, 0); });
+      const column = all("thead a", list).indexOf(link);
+      show(url.pathname + url.search, true).then(() => {
+        if (column >= 0) all("thead a", list)[column]?.focus(); // the table is another one, and focus stays
+        else { window.scrollTo(0, 0); one("#rows", list)?.focus(); }
+      });
+    });
+    // Keys of the list, outside fields: the row that has the focus is the one they are about.
+    const step = (by) => {
+      const rows = all("#rows tr", list);
+      const at = rows.indexOf(document.activeElement.closest("#rows tr"));
+      const next = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
+      if (next) { one("th a", next).focus(); next.scrollIntoView({ block: "nearest" }); }
+    };
+    const keys = { a: 'button[value="accepted"]', c: "[data-change]", d: 'button[value="declined"]' };
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]") || event.target.closest("input:not([type=radio]), select, textarea")) return;
+      const row = document.activeElement.closest("#rows tr");
+      if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
+      else if (event.key === "/") filters.elements.q.focus();
+      else if (keys[event.key] && row) one(keys[event.key], row)?.click();
+      else return;
+      event.preventDefault();
     });
     window.addEventListener("popstate", () => location.reload());
     exportAddress();

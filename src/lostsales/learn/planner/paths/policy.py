@@ -1,5 +1,6 @@
 """The policy that decides price and order on sampled futures."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
@@ -26,7 +27,7 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.rules import Rules, SavedRules
-from lostsales.policy.view import Action, View
+from lostsales.policy.view import Action, Features, View
 from lostsales.saved_fields import NonNegative, Share
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -212,6 +213,18 @@ class PathPolicy(PolicyBase):
     def demand_atoms(self, view: View, price: Floats) -> Floats:
         """Equally likely demands of today at a price, (rows, paths); NaN outside the prices that were seen."""
         return self._demands(self._decided(view), price)
+
+    def demand_futures(self, view: View, price: Floats, features: Sequence[Features]) -> Floats:
+        """Equally likely demands of the coming periods, today's as `demand_atoms` has them, (rows, paths, periods)."""
+        decided, periods = self._decided(view), len(features) + 1
+        later = np.stack([np.column_stack(each) for each in features], axis=1) if features else None
+        inputs = self._coming_inputs(replace(view, later=later), periods)
+        exposure = self.market.exposure(
+            decided.plan.at, np.tile(price[:, None], periods), inputs, self._dates(view, periods)
+        )
+        found = demand_paths(decided.levels, exposure, decided.situation, self.search)
+        found[:, :, 0] = self._demands(decided, price)
+        return found
 
     def _penalty(self, view: View, decided: _Decided) -> Floats:
         """Caution that another price than the usual one costs, as its effect is uncertain, (rows,)."""

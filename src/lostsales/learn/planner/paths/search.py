@@ -42,11 +42,15 @@ def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, searc
 
 
 def demand_paths(levels: MovingLevels, exposure: Floats, situation: Situation, search: Search) -> Floats:
-    """Demands of the first periods, with an exposure (series, some), as the search draws: (series, paths, some)."""
+    """Demands with an exposure (series, some), the first periods as the search draws: (series, paths, some)."""
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = common_draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
     first = exposure.shape[1]
-    some = PathDraws(*(np.ascontiguousarray(each[:, :first]) for each in (draws.chances, draws.errors)))
+    numbers = draws.chances, draws.errors
+    if first > periods:
+        beyond = PathDraws.of(search.paths, first - periods, np.random.default_rng([search.seed, periods]))
+        numbers = np.hstack([draws.chances, beyond.chances]), np.hstack([draws.errors, beyond.errors])
+    some = PathDraws(*(np.ascontiguousarray(each[:, :first]) for each in numbers))
     return levels.paths(some, np.ascontiguousarray(exposure))
 
 
