@@ -28,11 +28,17 @@ def create(
     days: Annotated[
         float | None, typer.Option(min=0.0001, max=36500, help="Days until it expires; by default 365.")
     ] = 365,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Products that it is for, as category=Dairy or store=Berlin; again for more; by default all."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Create a key, show it once, and store its hash.
 
-    Example: `lostsales keys create --keys keys.json --name anna --scope decide`
+    Example: `lostsales keys create --keys keys.json --name anna --scope decide --only category=Dairy`
     """
     from pydantic import ValidationError
 
@@ -42,13 +48,28 @@ def create(
     asked = scope or ["read"]
     if unknown := [each for each in asked if each not in SCOPES]:
         raise SettingError(f"a scope is {', '.join(SCOPES)}, but {unknown[0]!r} came")
+    part: dict[str, tuple[str, ...]] = {}
+    for each in only or []:
+        column, is_given, value = each.partition("=")
+        if not is_given or not column or not value:
+            raise SettingError(f"--only must be COLUMN=VALUE, such as category=Dairy, but {each!r} came")
+        part[column] = (*part.get(column, ()), value)
     try:
-        secret, key = create_key(file, name, tuple(each for each in SCOPES if each in asked), days)
+        secret, key = create_key(file, name, tuple(each for each in SCOPES if each in asked), days, part)
     except ValidationError as error:
         raise SettingError(f"the name of a key has 1 to 80 characters ({error.errors()[0]['msg']})") from None
     expires = None if key.expires is None else key.expires.isoformat()
     if as_json:
-        print_json({"key": secret, "id": key.id, "name": key.name, "scopes": list(key.scopes), "expires": expires})
+        print_json(
+            {
+                "key": secret,
+                "id": key.id,
+                "name": key.name,
+                "scopes": list(key.scopes),
+                "expires": expires,
+                "only": part,
+            }
+        )
         return
     screen.print(secret, markup=False, highlight=False, soft_wrap=True)
     screen.print(f"Keep it: only its hash is stored. It may {', '.join(key.scopes)} until {expires}.", highlight=False)
@@ -72,7 +93,8 @@ def list_keys(file: KeyFile, as_json: Json = False) -> None:
         return
     for each in known:
         ends = "has expired" if each.is_expired(now) else f"until {each.expires or 'it is revoked'}"
-        screen.print(f"{each.id}  {each.name}: {', '.join(each.scopes)}, {ends}", markup=False, highlight=False)
+        part = f" ({each.part})" if each.only else ""
+        screen.print(f"{each.id}  {each.name}: {', '.join(each.scopes)}{part}, {ends}", markup=False, highlight=False)
 
 
 @keys.command()

@@ -27,7 +27,7 @@ RAMPS = {
 def draw_trace(trace: Trace, width: float) -> Markup:
     """Sales as bars before what was available, stock-outs shaded, hidden demand as a mark with its band."""
     periods = len(trace.period)
-    shown = np.r_[trace.sales, trace.high[~np.isnan(trace.high)]]
+    shown = np.r_[trace.sales, *(each[~np.isnan(each)] for each in (trace.high, trace.expected))]
     # Stock may pile up far beyond what is sold: then its line leaves the frame at the top.
     most = max(float(shown.max()), min(float(trace.available.max()), 2.0 * float(shown.max())), 1.0) * HEADROOM
     frame = Frame(width, 270, (-0.6, periods - 0.4), (0, most))
@@ -38,7 +38,8 @@ def draw_trace(trace: Trace, width: float) -> Markup:
     steps = np.repeat(np.arange(periods + 1) - 0.5, 2)[1:-1]
     parts.append(frame.line(steps, np.repeat(inside, 2), "shelf"))
     for at in np.flatnonzero(~np.isnan(trace.expected)).tolist():
-        parts.append(frame.box(at - 0.2, at + 0.2, trace.low[at], trace.high[at], "likely"))
+        if not np.isnan(trace.low[at]):
+            parts.append(frame.box(at - 0.2, at + 0.2, trace.low[at], trace.high[at], "likely"))
         parts.append(frame.dot(at, trace.expected[at], "guess", 2.4))
     parts += [frame.box(at - 0.5, at + 0.5, 0, most, "touch", _tip(trace, at)) for at in range(periods)]
     return frame.svg(f"Sales, stock and censored demand of {trace.name}", parts)
@@ -52,8 +53,10 @@ def _tip(trace: Trace, at: int) -> str:
         + ("" if trace.on_order is None else f", on the way {trace.on_order[at]:g}"),
     ]
     if trace.hidden[at]:
-        figures = numbers(trace.expected[at], trace.low[at], trace.high[at])
-        band = "stock-out: demand about {} (90 % interval {} to {})".format(*figures)
+        mean, *band_figures = numbers(trace.expected[at], trace.low[at], trace.high[at])
+        band = f"stock-out: demand about {mean}"
+        if not np.isnan(trace.low[at]):
+            band += " (90 % interval {} to {})".format(*band_figures)
         lines.append("stock-out: demand is not identified" if np.isnan(trace.expected[at]) else band)
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from pydantic import ValidationError
 
 from lostsales.apps.service import models
-from lostsales.apps.service.access import Principal, needs
+from lostsales.apps.service.access import Principal, needs, principal_of
 from lostsales.apps.service.answers import (
     explain_answer,
     forecast_answer,
@@ -19,6 +19,7 @@ from lostsales.apps.service.answers import (
 )
 from lostsales.apps.service.batching import SMALL
 from lostsales.apps.service.bulk import ARROW, JSON, PARQUET, json_answer
+from lostsales.apps.service.changes import list_changes
 from lostsales.apps.service.deciding import decision_json
 from lostsales.apps.service.decisions import TrailQuery
 from lostsales.apps.service.morning import SHOWS, STATUSES, MorningList, Show
@@ -57,12 +58,15 @@ async def list_query(
     sort: Annotated[str, Query(max_length=20)] = "",
     dir: Annotated[str, Query(max_length=4)] = "",  # noqa: A002, a short word in the address
     accept_language: Annotated[str, Header()] = "",
+    *,
+    request: Request,
 ) -> ListQuery:
-    """Query of the list from the address; invalid parts are ignored."""
+    """Query of the list from the address, of the caller's part of the shop; invalid parts are ignored."""
+    only = tuple(principal_of(request).key.only.items())
     known: Show = next((each for each in SHOWS if each == show), "all")
     language = accept_language[:2].lower()
     sort = sort if sort in MorningList.SORTS else ""
-    return ListQuery(known, q.strip(), sort, dir == "desc", language if language in ALPHABETS else "")
+    return ListQuery(known, q.strip(), sort, dir == "desc", language if language in ALPHABETS else "", only)
 
 
 Asked = Annotated[ListQuery, Depends(list_query)]
@@ -72,7 +76,7 @@ async def trail_query(
     series: Word = "",
     q: Word = "",
     period: Annotated[str, Query(max_length=50, pattern=r"^[^\x00]*$")] = "",
-    status: Annotated[str, Query(pattern="^(|accepted|changed|declined|withdrawn)$")] = "",
+    status: Annotated[str, Query(pattern="^(|accepted|changed|declined|withdrawn|proposed|comment)$")] = "",
     who: Word = "",
     since: Day = "",
     until: Day = "",
@@ -218,6 +222,13 @@ async def policies(service: Here, _: Reader) -> models.PoliciesAnswer:
     return found
 
 
+@router.get("/policies/{version}/changes", responses=documented(404))
+async def changes(version: Annotated[str, Path(pattern=PATTERN)], service: Here, _: Reader) -> models.ChangesAnswer:
+    """Changes of today's prices and orders that a version would make if it were activated."""
+    other = await service.run(lambda: service.desk_of(version))
+    return models.ChangesAnswer(**list_changes(service.desk, other)._asdict(), verdict=other.verdict)
+
+
 @router.post("/policies/rollback", responses=documented(409))
 async def roll_back(asked: models.ActivateRequest, service: Here, who: Admin) -> models.ActivateAnswer:
     """Activate the version before the active one."""
@@ -237,7 +248,7 @@ async def activate(
 @router.post("/decisions", status_code=201, responses=documented(409))
 async def decide(asked: models.DecisionsRequest, service: Here, who: Decider) -> models.StoredAnswer:
     """Store decisions; they are on disk before the answer is sent."""
-    done = await service.decide(asked.decisions, who.key.name)
+    done = await service.decide(asked.decisions, who.key)
     return models.StoredAnswer(decisions=[models.DecisionJson(**decision_json(each)) for each in done])
 
 

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 
-from lostsales.apps.service import api, exports, incoming, models, ordering, pages
+from lostsales.apps.service import api, exports, incoming, models, ordering, pages, refit, working
 from lostsales.apps.service.access import Doorkeeper, needs
 from lostsales.apps.service.gate import Gate
 from lostsales.apps.service.problems import TITLES, Refused, documented, findings_of, refusal_of
@@ -47,14 +47,18 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
     )
     app.state.service = service
     app.state.doorkeeper = Doorkeeper.of(service.settings)
+    app.include_router(refit.router)  # before /policies/{version}
     app.include_router(api.router)
     app.include_router(incoming.router)
     app.include_router(ordering.router)
+    app.include_router(working.router)
     _add_probes(app, service)
     app.include_router(pages.router)
     app.include_router(exports.router)
     app.include_router(incoming.pages)
     app.include_router(ordering.pages)
+    app.include_router(working.pages)
+    app.include_router(refit.pages)
     _add_refusals(app)
     gate = Gate(app, service.settings, app.state.doorkeeper, service.metrics, log)
     app.state.gate = gate
@@ -63,11 +67,15 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
 
 async def _watch(service: Service, gate: Gate) -> None:
     """Reload the shop's files when they have changed, and log the result."""
+    told: object = None
     while True:
         await asyncio.sleep(service.settings.reload_seconds)
         before = service.refused
+        run = asyncio.get_running_loop().run_in_executor
         try:
-            is_new = await asyncio.get_running_loop().run_in_executor(service.executor, service.reload_if_changed)
+            is_new = await run(service.executor, service.reload_if_changed)
+            if told != (told := (service.desk.data, service.refused)):
+                await run(service.executor, working.send_alerts, service)
         except Exception as error:  # noqa: BLE001, or files would never be read again
             gate.write("import", error=type(error).__name__)
             continue

@@ -29,7 +29,7 @@ from lostsales.apps.service.connections import (
 from lostsales.apps.service.text import folded
 from lostsales.errors import LostSalesError
 
-Status = Literal["accepted", "changed", "declined", "withdrawn"]
+Status = Literal["accepted", "changed", "declined", "withdrawn", "proposed", "comment"]
 MOST_TOGETHER = 500  # requests in one transaction
 MOST_MARKS = 500  # ids in one statement
 SCHEMA = """
@@ -46,7 +46,10 @@ CREATE TABLE IF NOT EXISTS lostsales_activations (
 );
 CREATE TABLE IF NOT EXISTS lostsales_sent_orders (
     seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, supplier TEXT NOT NULL,
-    lines INTEGER NOT NULL, content TEXT NOT NULL, status TEXT NOT NULL
+    lines INTEGER NOT NULL, content TEXT NOT NULL, status TEXT NOT NULL, kind TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS lostsales_lists (
+    seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, version TEXT NOT NULL, content {bytes} NOT NULL
 );
 CREATE TABLE IF NOT EXISTS lostsales_uploads (
     seq {serial}, id TEXT NOT NULL UNIQUE, time TEXT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL,
@@ -93,6 +96,11 @@ class StoredDecision:
     reason: str
     seq: int = 0  # given by the store, rising
 
+    @property
+    def is_order(self) -> bool:
+        """True if its price and order count: it was not declined, and needs no second person."""
+        return self.status in ("accepted", "changed")
+
 
 @dataclass(frozen=True)
 class Activation:
@@ -126,8 +134,19 @@ class Upload:
 
 
 @dataclass(frozen=True)
+class ShownList:
+    """First list of some periods that a version has shown."""
+
+    id: str  # of version and periods
+    time: str  # UTC
+    version: str
+    content: bytes  # Parquet
+    seq: int = 0
+
+
+@dataclass(frozen=True)
 class SentOrder:
-    """Order of a supplier that was given to the webhook."""
+    """Order of a supplier, or an alert, that was given to its webhook."""
 
     id: str
     time: str
@@ -136,15 +155,17 @@ class SentOrder:
     lines: int
     content: str  # JSON as it is sent
     status: str  # waiting, sent, or why it failed
+    kind: str = "order"  # or alert
     seq: int = 0
 
 
-Record = StoredDecision | Activation | Upload | SentOrder
+Record = StoredDecision | Activation | Upload | SentOrder | ShownList
 TABLES: dict[type[Record], str] = {
     StoredDecision: "lostsales_decisions",
     Activation: "lostsales_activations",
     Upload: "lostsales_uploads",
     SentOrder: "lostsales_sent_orders",
+    ShownList: "lostsales_lists",
 }
 
 
@@ -245,10 +266,25 @@ class DecisionStore:
         sql = f"UPDATE lostsales_sent_orders SET status = {mark} WHERE id = {mark}"
         return self._submit(lambda connection: connection.execute(sql, (status, order)) and None)
 
-    def sent(self, limit: int = 1000) -> list[SentOrder]:
-        """Orders given to the webhook, the newest first."""
-        rows = self._read(f"SELECT * FROM lostsales_sent_orders ORDER BY seq DESC LIMIT {int(limit)}", ())
+    def sent(self, kind: str = "order", limit: int = 1000) -> list[SentOrder]:
+        """Orders or alerts given to their webhook, the newest first."""
+        where = f"WHERE kind = {self._database.mark} ORDER BY seq DESC LIMIT {int(limit)}"
+        rows = self._read(f"SELECT * FROM lostsales_sent_orders {where}", (kind,))
         return [SentOrder(*(*row[1:], row[0])) for row in rows]
+
+    def add_list(self, shown: ShownList) -> "Future[None]":
+        """Store a list, unless the same version has shown one of these periods already."""
+        sql = self._insert(ShownList)
+        return self._submit(lambda connection: connection.execute(sql, _values(shown)) and None)
+
+    def lists(self, limit: int) -> list[ShownList]:
+        """Lists that were shown, the newest first."""
+        rows = self._read(f"SELECT * FROM lostsales_lists ORDER BY seq DESC LIMIT {int(limit)}", ())
+        return [ShownList(*(*row[1:], row[0])) for row in rows]
+
+    def latest_number(self) -> int:
+        """Number of the last decision, 0 if there is none."""
+        return int(self._read("SELECT max(seq) FROM lostsales_decisions", ())[0][0] or 0)
 
     def uploads(self) -> list[Upload]:
         """All data that came in, the oldest first."""
@@ -284,7 +320,7 @@ class DecisionStore:
     def _latest(self) -> str:
         """Statement for the last decision on every product in a period, which it takes twice."""
         mark = self._database.mark
-        last = f"SELECT max(seq) FROM lostsales_decisions WHERE period = {mark} GROUP BY series"
+        last = f"SELECT max(seq) FROM lostsales_decisions WHERE period = {mark} AND status <> 'comment' GROUP BY series"
         return f"SELECT * FROM lostsales_decisions WHERE period = {mark} AND seq IN ({last})"
 
     def _known(self, read: Read, ids: Sequence[str]) -> dict[str, StoredDecision]:
@@ -318,7 +354,7 @@ class DecisionStore:
         names = [each.name for each in fields(kind) if each.name != "seq"]
         columns = ", ".join(f'"{name}"' for name in names)
         marks = ", ".join([self._database.mark] * len(names))
-        known = " ON CONFLICT (id) DO NOTHING" if kind is StoredDecision else ""
+        known = " ON CONFLICT (id) DO NOTHING" if kind in (StoredDecision, ShownList) else ""
         return f"INSERT INTO {TABLES[kind]} ({columns}) VALUES ({marks}){known}"
 
     def _read(self, sql: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:

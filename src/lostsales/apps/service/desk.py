@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lostsales.apps.service.fleet_policy import FleetPolicy
-from lostsales.apps.service.morning import LOSES, NOT_KNOWN, STOCKOUT_LIKELY, MorningList, Thresholds
+from lostsales.apps.service.morning import (
+    LOSES,
+    NOT_KNOWN,
+    STOCKOUT_LIKELY,
+    TWO_PEOPLE,
+    MorningList,
+    Thresholds,
+)
 from lostsales.apps.service.shop_data import ShopData
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.labels import spelled
@@ -241,6 +248,9 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None, data
     if day is not None and day.view.pipeline is not None:
         on_order = day.view.on_order
     facts: dict[str, Array] = {}
+    if day is not None:
+        parts = policy.problem.columns.series_parts
+        facts |= {part: np.asarray(day.keys[part]).astype(str).astype(object) for part in parts if part in day.keys}
     if day is not None and day.view.context is not None:
         facts |= day.view.context.attributes
     if data.suppliers:
@@ -274,6 +284,8 @@ def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array, thresholds: 
     matters = stake >= thresholds.money
     likely, loses = chance > thresholds.chance, (profit < 0) & (-profit >= thresholds.money)
     flags |= {STOCKOUT_LIKELY: likely & matters, LOSES: loses, NOT_KNOWN: not_known}
+    if expected is not None:
+        flags[TWO_PEOPLE] = decision.order * expected.unit_cost > thresholds.four_eyes
     return {
         "name": np.asarray(view.names, dtype=object).astype(str).astype(object),
         "stock": view.stock,

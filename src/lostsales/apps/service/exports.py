@@ -23,7 +23,9 @@ from lostsales.types import Array, Ints
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 CSV = "text/csv"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-DECIDED = ("", "accepted", "changed", "declined: nothing is ordered, and the price stays")  # by STATUSES
+DECIDED = (
+    "", "accepted", "changed", "declined: nothing is ordered, and the price stays", "proposed: a second person decides",
+)  # by STATUSES  # fmt: skip
 
 Bom = Annotated[bool, Query(description="Begin with a byte order mark, which old spreadsheets need.")]
 
@@ -70,7 +72,8 @@ def list_columns(service: Service, rows: Ints) -> dict[str, Array]:
         for at, part in enumerate(names.series_parts)
     }
     status = listed.status[rows]
-    declined = status == STATUSES.index("declined")
+    declined, proposed = (status == STATUSES.index(each) for each in ("declined", "proposed"))
+    price, order = (np.where(proposed, np.nan, each[rows]) for each in (listed.decided_price, listed.decided_order))
     return found | {
         names.period: listed.period[rows],
         names.stock: listed.stock[rows],
@@ -84,8 +87,8 @@ def list_columns(service: Service, rows: Ints) -> dict[str, Array]:
         "at_stake": listed.stake[rows],
         "flag": listed.flag[rows],
         "decision": _texts([DECIDED[each] for each in status.tolist()]),
-        names.price: np.where(declined, listed.last_price[rows], listed.decided_price[rows]),
-        "to order now": np.where(declined, 0.0, listed.decided_order[rows]),
+        names.price: np.where(declined, listed.last_price[rows], price),
+        "to order now": np.where(declined, 0.0, order),
         "reason": _texts(["" if each is None else each.reason for each in decided]),
         "by": _texts(["" if each is None else each.who for each in decided]),
         "version": _texts([desk.version.version if each is None else each.version for each in decided]),

@@ -33,6 +33,12 @@ class Key(BaseModel):
     hash: str = Field(pattern=r"^[0-9a-f]{64}$")
     created: AwareDatetime
     expires: AwareDatetime | None = None
+    only: dict[str, tuple[str, ...]] = Field(default_factory=dict)  # products by a column, such as store; all if empty
+
+    @property
+    def part(self) -> str:
+        """Part of the shop that the key is for, empty if it is all."""
+        return ", ".join(f"{name} {' or '.join(values)}" for name, values in self.only.items())
 
     def allows(self, scope: Scope) -> bool:
         """Return True if the key has the scope: admin includes decide, and decide includes read."""
@@ -70,7 +76,13 @@ def read_keys(path: Path) -> list[Key]:
         raise SettingError(f"{path} is no file of keys, or it is damaged") from None
 
 
-def create_key(path: Path, name: str, scopes: tuple[Scope, ...], days: float | None) -> tuple[str, Key]:
+def create_key(
+    path: Path,
+    name: str,
+    scopes: tuple[Scope, ...],
+    days: float | None,
+    only: dict[str, tuple[str, ...]] | None = None,
+) -> tuple[str, Key]:
     """Add a key to a file, which is created if needed; the secret is returned and not stored."""
     known = read_keys(path) if path.exists() else []
     if any(each.name == name for each in known):
@@ -83,6 +95,7 @@ def create_key(path: Path, name: str, scopes: tuple[Scope, ...], days: float | N
         hash=_hash(secret),
         created=now,
         expires=None if days is None else now + timedelta(days=days),
+        only=only or {},
     )
     _write(path, [*known, key])
     return f"{PREFIX}_{identity}_{secret}", key

@@ -105,7 +105,7 @@ def mcp_server(service: Service, key: Key) -> MCPServer:
         given = {"series": series, "status": status, "recommended": seen, "price": price, "order": order}
         new = _asked(models.NewDecision, **given, reason=reason, confirmed=confirmed)
         try:
-            return decision_json((await service.decide([new], key.name))[0])
+            return decision_json((await service.decide([new], key))[0])
         except Refused as refused:
             raise _error_of(refused) from None
 

@@ -227,6 +227,19 @@ class PoliciesAnswer(BaseModel):
     versions: list[VersionJson]
 
 
+class ChangesAnswer(_Answer):
+    """Differences of the list of another version from today's: of each pair the first is today's."""
+
+    verdict: PolicyVerdict | None
+    products: int
+    prices: int = Field(description="Prices that differ.")
+    orders: int = Field(description="Orders that differ.")
+    cost: tuple[float | None, float | None] = Field(description="Of all orders, in money.")
+    profit: tuple[float | None, float | None] = Field(description="Expected.")
+    exceptions: tuple[int, int]
+    rows: list[dict[str, Any]] = Field(description="Products with the largest changes.")
+
+
 class ActivateRequest(_Asked):
     """Reason to activate a version."""
 
@@ -255,8 +268,10 @@ class NewDecision(_Asked):
     period: Annotated[Text, Field(min_length=1, max_length=50)] | int | None = Field(
         None, description="By default the period of today's list.", examples=[50]
     )
-    status: Literal["accepted", "changed", "declined", "withdrawn"] = Field(
-        description="`withdrawn` undoes the last decision on a product of today's list.", examples=["changed"]
+    status: Literal["accepted", "changed", "declined", "withdrawn", "approved", "comment"] = Field(
+        description="`withdrawn` undoes the last decision on a product of today's list, `approved` lets a second "
+        "person confirm what was proposed, as orders above an amount are, and a `comment` decides nothing.",
+        examples=["changed"],
     )
     price: Amount | None = Field(None, description="Price of a changed decision.", examples=[5.5])
     order: Amount | None = Field(None, description="Order of a changed decision.", examples=[8])
@@ -289,6 +304,8 @@ class NewDecision(_Asked):
                 raise ValueError("a changed decision has a price and an order")
             if not self.reason.strip():
                 raise ValueError("a changed decision has a reason")
+        elif self.status == "comment" and not self.reason.strip():
+            raise ValueError("a comment has a reason, its text")
         elif self.price is not None or self.order is not None:
             raise ValueError("only a changed decision has a price and an order of its own")
         return self
@@ -460,6 +477,35 @@ class TodayAnswer(_Answer):
     left_out: dict[str, str] = Field(description="Products with rows that cannot be used, and why.")
     found: int = Field(description="Products that the query finds; `skip` has the next ones.")
     rows: list[TodayRow]
+
+
+class ResultsAnswer(_Answer):
+    """What came of recommendations and decisions."""
+
+    results: dict[str, Any] | None = Field(description="Null before a period has closed that had recommendations.")
+    pilots: list[dict[str, Any]] = Field(description="State of the pilots in the folder of the policies.")
+
+
+class RefitRequest(_Asked):
+    """Method to compare and fit, with other rules and costs if they are given."""
+
+    method: str = Field("planner", pattern="^[A-Za-z0-9-]{1,40}$", examples=["planner"])
+    rules: Annotated[Text, Field(max_length=20_000)] = Field("", description="Tables [rules] and [costs] as TOML.")
+
+
+class RefitAnswer(BaseModel):
+    """Refit, and how far it is."""
+
+    who: str
+    method: str
+    started: str
+    status: str = Field(description="running, done or failed.")
+    share: float = Field(description="Done.")
+    step: str
+    ended: str
+    version: str = Field(description="Version that it made, empty before.")
+    verdict: str
+    error: str
 
 
 class HealthAnswer(BaseModel):

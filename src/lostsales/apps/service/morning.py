@@ -14,10 +14,11 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 Show = Literal["all", "exceptions", "open", "decided"]
 SHOWS: tuple[Show, ...] = get_args(Show)
-STATUSES = ("", "accepted", "changed", "declined")
+STATUSES = ("", "accepted", "changed", "declined", "proposed")
 LIKELY = 0.5  # stock-out probability above which a product is flagged
 STOCKOUT_LIKELY = "a stock-out is likely"
 LOSES = "expected to lose money until the next order arrives"
+TWO_PEOPLE = "an order that a second person has to approve"
 NOT_KNOWN = "the chance of a stock-out or the expected profit is not known"
 
 
@@ -26,6 +27,7 @@ class Thresholds(NamedTuple):
 
     chance: float = LIKELY  # of a stock-out, from above which it is flagged
     money: float = 0.0  # at stake, below which neither a stock-out nor a loss is flagged
+    four_eyes: float = np.inf  # cost of an order, above which two people decide
 
 
 USUAL = Thresholds()
@@ -39,6 +41,7 @@ class Query(NamedTuple):
     sort: str = ""  # by default by name, and exceptions by the money at stake
     descending: bool = False
     language: str = ""
+    only: tuple[tuple[str, tuple[str, ...]], ...] = ()  # columns and their values: the products of a person
 
     @property
     def order(self) -> tuple[str, bool]:
@@ -102,29 +105,37 @@ class MorningList:
     def rows(self, query: Query) -> Ints:
         """Rows that a query shows, in its order."""
         rows = self._order(*query.order, query.language)
-        return np.asarray(rows[(self._shown(query.show) & self._found(query.search))[rows]])
+        return np.asarray(rows[(self._shown(query.show) & self._found(query))[rows]])
 
-    def _found(self, search: str) -> Bools:
-        """Products that every word of a search is in, whatever their order, upper case or accents."""
-        words = folded(search).split()
+    def belongs(self, only: Iterable[tuple[str, tuple[str, ...]]]) -> Bools:
+        """Products with one of the values in each of the columns; none where there is no such column."""
+        found = np.ones(len(self), dtype=bool)
+        for column, values in only:
+            texts = self.facts.get(column)
+            found &= np.isin(texts.astype(str), values) if texts is not None else False
+        return found
+
+    def _found(self, query: Query) -> Bools:
+        """Products of a person that every word of a search is in, whatever their order, upper case or accents."""
+        words, mine = folded(query.search).split(), self.belongs(query.only)
         found = (all(word in texts for word in words) for texts in self._folded)
-        return np.fromiter(found, dtype=bool, count=len(self)) if words else np.ones(len(self), dtype=bool)
+        return mine & np.fromiter(found, dtype=bool, count=len(self)) if words else mine
 
     def acceptable(self, query: Query) -> Ints:
         """Rows of a query that are unflagged and not decided yet."""
         rows = self.rows(query)
         return np.asarray(rows[~self.is_flagged[rows] & (self.status[rows] == 0)])
 
-    def counts(self, search: str = "") -> dict[Show, int]:
+    def counts(self, query: Query) -> dict[Show, int]:
         """Number of found products that each filter shows."""
-        found = self._found(search)
+        found = self._found(query)
         return {show: int(np.count_nonzero(self._shown(show) & found)) for show in SHOWS}
 
     def mark(self, decisions: Iterable[StoredDecision]) -> None:
         """Mark decided products; decisions on other periods, and older ones than known, are ignored."""
         with self.lock:
             for each in decisions:
-                at = self.place.get(each.series)
+                at = self.place.get(each.series) if each.status != "comment" else None
                 if at is not None and self.period[at] == each.period and each.seq >= self.number[at]:
                     self.number[at] = each.seq
                     self.status[at] = STATUSES.index(each.status) if each.status in STATUSES else 0

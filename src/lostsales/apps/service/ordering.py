@@ -105,7 +105,7 @@ async def _orders(service: Service, supplier: str) -> list[SupplierOrder]:
     def work() -> list[SupplierOrder]:
         latest = {name: each for period in desk.morning.periods for name, each in service.store.latest(period).items()}
         today = dict(zip(desk.morning.name.tolist(), desk.morning.period.tolist(), strict=True))
-        latest = {name: each for name, each in latest.items() if today.get(name) == each.period}
+        latest = {name: each for name, each in latest.items() if today.get(name) == each.period and each.is_order}
         found = supplier_orders(desk, latest, read_terms(service.settings.suppliers))
         return [each for each in found if supplier in ("", each.supplier)]
 
@@ -128,7 +128,8 @@ async def _send(service: Service, supplier: str, who: str, identity: str) -> mod
         order
     ).model_dump()
     new = SentOrder(name, moment, who, supplier, len(order.lines), json.dumps(content), "waiting")
-    stored = await service.run(lambda: service.send(new))
+    webhook = service.webhook
+    stored = await service.run(lambda: service.send(new, webhook))
     return models.SentOrderJson(**{each: getattr(stored, each) for each in models.SentOrderJson.model_fields})
 
 

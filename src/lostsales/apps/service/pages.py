@@ -17,8 +17,8 @@ from lostsales.apps.figures_shown import ESTIMATORS, Shown
 from lostsales.apps.service import models
 from lostsales.apps.service.access import Doorkeeper, Principal, check_csrf, needs, principal_of
 from lostsales.apps.service.api import Asked, Found, service_of
+from lostsales.apps.service.changes import list_changes
 from lostsales.apps.service.deciding import digest
-from lostsales.apps.service.decisions import Status
 from lostsales.apps.service.keys import SCOPES, Scope
 from lostsales.apps.service.morning import STATUSES
 from lostsales.apps.service.morning import Query as ListQuery
@@ -111,7 +111,7 @@ async def today(
     chosen, acceptable = rows[(page - 1) * PAGE : page * PAGE], desk.morning.acceptable(asked)
     content = {
         "asked": asked,
-        "counts": desk.morning.counts(asked.search),
+        "counts": desk.morning.counts(asked),
         "found": len(rows),
         "page": page,
         "pages": pages,
@@ -187,7 +187,7 @@ async def decide(
     request: Request,
     service: Here,
     series: Annotated[str, Form(max_length=models.MOST_NAME)],
-    status: Annotated[Status, Form()],
+    status: Annotated[str, Form(max_length=20)],
     period: Annotated[str, Form(min_length=1, max_length=50)],
     version: Annotated[str, Form(min_length=1, max_length=100)],
     shown_price: Annotated[float, Form(ge=0, le=1e12)],
@@ -216,7 +216,7 @@ async def decide(
         except ValueError:
             needed = "a changed decision has a price, an order (neither below 0) and a reason"
             raise Refused(422, f"nothing was stored: {needed}") from None
-        await service.decide([new], who.key.name)
+        await service.decide([new], who.key)
     except Refused as refused:
         typed = {"price": price, "order": order, "reason": reason}
         typed |= {name: "" for name, own in zip(("price", "order"), fields, strict=True) if typed[name] == own}
@@ -294,6 +294,16 @@ async def policies(request: Request, service: Here, _: Reader) -> Response:
     return await shown_page(request, "policies.html", content)
 
 
+@router.get("/policies/preview")
+async def preview(
+    request: Request, service: Here, _: Reader, version: Annotated[str, Query(max_length=100)]
+) -> Response:
+    """Changes that a version would make today, with its verdict and a form to activate it."""
+    other = await service.run(lambda: service.desk_of(version))
+    content = {"version": other.version, "verdict": other.verdict, "changes": list_changes(service.desk, other)}
+    return await shown_page(request, "preview.html", content)
+
+
 @router.post("/policies/activate", dependencies=[Depends(checked_form)])
 async def activate(
     request: Request,
@@ -303,7 +313,7 @@ async def activate(
 ) -> Response:
     """Activate a version, possibly the previous one."""
     who = may(request, "admin").key.name
-    await service.run(lambda: service.activate(version, who, reason))
+    await service.run(lambda: service.activate(version, who, reason, explained=True))
     return done_at(request, "/policies")
 
 

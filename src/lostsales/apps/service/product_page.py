@@ -60,7 +60,7 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
         "price": map_table(panel, panel.price),
         "order": map_table(panel, panel.order),
     }
-    latest = next((each for each in decided if each.period == situation.period), None)
+    latest = next((each for each in decided if each.period == situation.period and each.status != "comment"), None)
     return {
         "name": name,
         "period": situation.period,

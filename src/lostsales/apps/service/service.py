@@ -10,10 +10,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from lostsales.apps.service import models
 from lostsales.apps.service.batching import Batcher
 from lostsales.apps.service.bulk_process import BulkProcesses
-from lostsales.apps.service.deciding import CHANGED, accepted, check_usual, digest, now, records, repeats
+from lostsales.apps.service.deciding import (
+    CHANGED,
+    accepted,
+    check_part,
+    check_usual,
+    digest,
+    now,
+    records,
+    repeats,
+    shown_list,
+)
 from lostsales.apps.service.decisions import (
     Activation,
     DecisionStore,
@@ -24,6 +36,7 @@ from lostsales.apps.service.decisions import (
     last_activated,
 )
 from lostsales.apps.service.desk import Desk
+from lostsales.apps.service.keys import Key
 from lostsales.apps.service.metrics import Metrics
 from lostsales.apps.service.morning import Query, Thresholds
 from lostsales.apps.service.orders import read_terms
@@ -67,7 +80,11 @@ class Service:
     line: list[str] = field(default_factory=list)  # versions that led to the active one, which is the last
     uploads: tuple[Incoming, ...] = ()  # all data that came in, the oldest first
     refused: RefusedData | None = None  # newer data than those of the desk
+    refit: Any = None  # the last job
+    refitting: threading.Lock = field(default_factory=threading.Lock)
+    results: tuple[Any, Any] | None = None  # of decisions, and what they were worked out from
     executor: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(2, "decide"))
+    _listed: set[str] = field(default_factory=set)  # ids of lists that are stored
     _changing: threading.Lock = field(default_factory=threading.Lock)
     _deciding: threading.Lock = field(default_factory=threading.Lock)
 
@@ -99,6 +116,7 @@ class Service:
     def __post_init__(self) -> None:
         read_terms(self.settings.suppliers)  # so that a mistake in it is told at the start
         self.webhook = OrderWebhook.of(self.settings, self.store)
+        self.alerts = OrderWebhook.of(self.settings, self.store, "alert")
         self.batcher = Batcher(lambda: self.desk, self.executor)
         self.bulk = BulkProcesses(self.settings)
 
@@ -106,8 +124,9 @@ class Service:
         """Shut down; everything acknowledged is on disk already."""
         self.bulk.close()
         self.executor.shutdown(wait=False, cancel_futures=True)
-        if self.webhook is not None:
-            self.webhook.close()
+        for each in (self.webhook, self.alerts):
+            if each is not None:
+                each.close()
         self.store.close()
 
     async def run(self, work: Any, *arguments: Any) -> Any:
@@ -121,20 +140,37 @@ class Service:
         except LostSalesError as error:
             raise refusal_of(error) from None
 
-    def activate(self, version: str, who: str, reason: str) -> Desk:
+    def desk_of(self, version: str) -> Desk:
+        """Desk of a version with the data on display: newer ones may be broken."""
+        known = {each.version: each for each in self.folder.versions()}
+        if version not in known:
+            raise Refused(404, "there is no such version of the policy")
+        wanted, data = known[version], self.desk.data
+        if files_of(self.files, wanted) != self._files:
+            data = self.data_of(files_of(self.files, wanted))
+        return Desk.of(wanted, self.folder.load(wanted), data)
+
+    @property
+    def _files(self) -> ShopFiles:
+        """Files of the active version."""
+        return files_of(self.files, self.desk.version)
+
+    def data_of(self, files: ShopFiles) -> ShopData:
+        """Data of some files with what came in."""
+        return ShopData.read(files, used(self.uploads), self.desk.policy.problem)
+
+    def activate(self, version: str, who: str, reason: str, *, explained: bool = False) -> Desk:
         """Activate a version: it decides for all of today's rows first, then replaces the other.
 
         Requests in progress are answered by the version with which they began.
         """
         with self._changing:
-            known = {each.version: each for each in self.folder.versions()}
-            if version not in known:
-                raise Refused(404, "there is no such version of the policy")
             before = self.desk.version.version
             if version == before:
                 return self.desk
-            # With the data on display: newer ones may be broken, which must not prevent leaving a version.
-            desk = Desk.of(known[version], self.folder.load(known[version]), self.desk.data)
+            desk = self.desk_of(version)
+            if explained and not reason.strip() and (desk.verdict is None or desk.verdict.advice != "deploy"):
+                raise Refused(422, "give a reason: no evaluation says that this policy earns more")
             self.store.add_activation(Activation(now(), who, version, before, reason)).result()
             self._show(desk)
             self.line = _followed(self.line, version)
@@ -158,13 +194,13 @@ class Service:
         """Reload the shop's files if they have changed; unusable ones are reported, and the old data stay."""
         with self._changing:
             try:
-                if self.desk.data.stamp == self.files.stamp:
+                if self.desk.data.stamp == self._files.stamp:
                     self._refuse(None)
                     return False
                 desk = self._desk_with(self.uploads)
             except (LostSalesError, OSError) as error:
                 reasons = error.findings if isinstance(error, LogError) else (str(error),)
-                self._refuse(RefusedData(self.files.moment, reasons))
+                self._refuse(RefusedData(self._files.moment, reasons))
                 return False
             self._show(desk)
             self._refuse(None)
@@ -172,7 +208,7 @@ class Service:
 
     def _desk_with(self, uploads: Sequence[Incoming]) -> Desk:
         policy = self.desk.policy
-        return Desk.of(self.desk.version, policy, ShopData.read(self.files, used(uploads), policy.problem))
+        return Desk.of(self.desk.version, policy, ShopData.read(self._files, used(uploads), policy.problem))
 
     def receive(self, kind: Kind, body: bytes | Table, who: str, identity: str = "") -> Upload:
         """Store data that came in, and decide anew; what cannot be used as a whole is refused, and leaves nothing."""
@@ -209,13 +245,13 @@ class Service:
             return Desk.of(self.desk.version, self.desk.policy, data, self.desk.recent)
         return self._desk_with(uploads)
 
-    def send(self, order: SentOrder) -> SentOrder:
-        """Store an order and give it to the webhook; one with the same id is sent once."""
+    def send(self, order: SentOrder, to: OrderWebhook) -> SentOrder:
+        """Store an order or an alert and give it to its webhook; one with the same id is sent once."""
         with self._changing:
-            known = next((each for each in self.store.sent() if each.id == order.id), None)
-            if known is None and self.webhook is not None:
+            known = next((each for each in self.store.sent(order.kind) if each.id == order.id), None)
+            if known is None:
                 self.store.add_sent(order).result()
-                self.webhook.send(order)
+                to.send(order)
             return known or order
 
     def withdraw(self, upload: str, who: str) -> Upload:
@@ -244,18 +280,23 @@ class Service:
             self.desk = desk
             for period in desk.morning.periods:
                 desk.morning.mark(self.store.latest(period).values())
+        if (shown := shown_list(desk)) is not None and shown.id not in self._listed:
+            self._listed.add(shown.id)
+            self.store.add_list(shown)
         exceptions = int(desk.morning.is_flagged.sum())
         self.metrics.activated(desk.version.version, len(desk.morning), exceptions, len(desk.left_out))
 
-    async def decide(self, given: Sequence[models.NewDecision], who: str) -> list[StoredDecision]:
+    async def decide(self, given: Sequence[models.NewDecision], key: Key) -> list[StoredDecision]:
         """Store decisions; they are on disk when this returns. Those that are stored already are answered again."""
-        desk, ids = self.desk, [each.id for each in given if each.id]
+        desk, ids, who = self.desk, [each.id for each in given if each.id], key.name
+        check_part(desk, given, key)
         known = await self.run(self.store.known, ids) if ids else {}
         for each in given:
             if each.id in known and not repeats(each, who, known[each.id]):
                 raise Refused(409, f"the id {each.id} belongs to another decision: nothing was stored")
         new = [each for each in given if each.id not in known]
-        found = records(desk, new, who)
+        proposals = {} if all(each.status != "approved" for each in new) else await self.run(self._proposals)
+        found = records(desk, new, who, proposals)
         if any(each.status == "changed" for each in new):
             await self.run(check_usual, desk, new)
         try:
@@ -267,6 +308,13 @@ class Service:
         self._count(stored)
         fresh = iter(stored)
         return [known[each.id] if each.id in known else next(fresh) for each in given]
+
+    def _proposals(self) -> dict[str, StoredDecision]:
+        """Decisions on today's products that wait for a second person."""
+        latest = {
+            name: each for period in self.desk.morning.periods for name, each in self.store.latest(period).items()
+        }
+        return {name: each for name, each in latest.items() if each.status == "proposed"}
 
     async def accept_all(self, query: Query, shown: str, who: str) -> int:
         """Accept every unflagged, undecided product that a query shows, if they are as `shown`."""
@@ -313,9 +361,13 @@ def checked(path: Path, files: ShopFiles, settings: ServiceSettings) -> Desk:
     return opened(folder, files, last_activated(decisions_of(folder, settings)))[0]
 
 
+def _thresholds(settings: ServiceSettings) -> Thresholds:
+    return Thresholds(settings.flag_chance, settings.flag_money, settings.four_eyes or np.inf)
+
+
 def _asked(files: ShopFiles, settings: ServiceSettings) -> ShopFiles:
     """Files of a shop with what the settings say about it."""
-    return replace(files, supplier=settings.supplier, thresholds=Thresholds(settings.flag_chance, settings.flag_money))
+    return replace(files, supplier=settings.supplier, thresholds=_thresholds(settings))
 
 
 def folder_of(path: Path) -> PolicyFolder | StoreVersions:
@@ -337,7 +389,18 @@ def opened(
         rows, problem = folder.rows(version)
         files = replace(files, log=rows, problem=files.problem or problem)
     policy = folder.load(version)
-    return Desk.of(version, policy, ShopData.read(files, used(uploads), policy.problem)), files
+    return Desk.of(version, policy, ShopData.read(files_of(files, version), used(uploads), policy.problem)), files
+
+
+def problem_of(path: Path) -> Path:
+    """Problem that a policy was fitted with, if its rules or costs were edited."""
+    return path.with_name(f"{path.name}.problem.toml")
+
+
+def files_of(files: ShopFiles, version: PolicyVersion) -> ShopFiles:
+    """Files of a shop as a version reads them: with its own rules and costs if they were edited."""
+    own = problem_of(version.path)
+    return replace(files, problem=own) if own.is_file() else files
 
 
 def _line(activations: list[Activation], active: str) -> list[str]:

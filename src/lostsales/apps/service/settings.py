@@ -24,6 +24,7 @@ class ServiceSettings(BaseSettings):
     supplier: str | None = Field(None, description="Column of the supplier of a product (default: supplier, if any).")
     suppliers: Path | None = Field(None, description="Table of suppliers: supplier, minimum, budget (in money).")
     webhook: str | None = Field(None, description="https://... that orders are sent to; nothing else is called.")
+    alerts: str | None = Field(None, description="https://... that alerts are sent to, as orders to `webhook`.")
     webhook_secret: SecretStr = Field(SecretStr(""), description="Secret that signs what is sent.")
     behind_tls: bool = Field(False, description="A proxy speaks TLS: cookies are Secure and browsers keep to https.")
     hosts: tuple[str, ...] = Field((), description="Names under which browsers reach it; any, where there are keys.")
@@ -41,6 +42,9 @@ class ServiceSettings(BaseSettings):
     bulk_workers: Annotated[int, Field(ge=1, le=64)] = Field(2, description="Processes that decide large tables.")
     flag_chance: Annotated[float, Field(ge=0, le=1)] = Field(0.5, description="Chance of a stock-out that is flagged.")
     flag_money: Annotated[float, Field(ge=0)] = Field(0.0, description="Money at stake below which nothing is flagged.")
+    four_eyes: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="Cost of an order above which a second person approves it."
+    )
     session_hours: Annotated[float, Field(gt=0)] = Field(12.0, description="How long a browser stays signed in.")
     reload_seconds: Annotated[float, Field(gt=0)] = Field(30.0, description="Seconds between checks for changed files.")
 

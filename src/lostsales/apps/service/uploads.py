@@ -197,7 +197,7 @@ def _decided(table: Table, problem: Problem, rows: Bools, latest: Latest) -> Tab
     period = ColumnReader(lacking, Findings(lacking.name), problem.format).period(names.period)
     _, firsts = np.unique(period, return_index=True)
     texts = {spelled(each) for each in period[firsts]} | {spelled(each) for each in lacking.shown(names.period, firsts)}
-    found = [each for text in sorted(texts) for each in latest(text).values() if each.order is not None]
+    found = [each for text in sorted(texts) for each in latest(text).values() if each.is_order]
     columns: dict[str, Array] = dict(_part_columns(np.array([each.series for each in found], dtype=object), problem))
     columns[names.period] = np.array([each.period for each in found], dtype=object)
     columns[names.price] = np.array([each.price for each in found], dtype=np.float64)

@@ -42,12 +42,13 @@ class OrderWebhook:
     _closing: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
-    def of(cls, settings: ServiceSettings, store: DecisionStore) -> "OrderWebhook | None":
-        """Sender by the settings, None without an address; orders that were waiting are sent now."""
-        if settings.webhook is None:
+    def of(cls, settings: ServiceSettings, store: DecisionStore, kind: str = "order") -> "OrderWebhook | None":
+        """Sender of orders or alerts by the settings, None without an address; those that were waiting are sent now."""
+        url = settings.webhook if kind == "order" else settings.alerts
+        if url is None:
             return None
-        found = cls(settings.webhook, settings.webhook_secret.get_secret_value().encode(), store)
-        for each in reversed(store.sent()):
+        found = cls(url, settings.webhook_secret.get_secret_value().encode(), store)
+        for each in reversed(store.sent(kind)):
             if each.status == WAITING:
                 found.send(each)
         return found

@@ -9,7 +9,7 @@ from lostsales.data.sublogs import series_of
 from lostsales.demand.imputing import impute
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.policy_map import DepthMap, even_steps, map_of_view
-from lostsales.evaluation.report.traces import BAND, MOST_PERIODS, NORMAL_BAND, Trace, trace_of
+from lostsales.evaluation.report.traces import BAND, MOST_PERIODS, Trace, trace_of
 from lostsales.policy.history import view_of_rows
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recent_rows import RecentRows
@@ -50,7 +50,7 @@ def rows_of_product(recent: RecentRows, name: str) -> Ints:
 def product_trace(policy: SavedPolicy, recent: RecentRows, name: str) -> Trace | None:
     """The last periods of a product; hidden demand is that of the policy's law, given what came before.
 
-    If the policy knows no law, it is Beran's estimate from the rows of the product itself.
+    If the policy knows no law, it is estimated from the rows of the product itself, without a band.
     """
     rows = rows_of_product(recent, name)[-MOST_PERIODS:]
     if not len(rows):
@@ -62,7 +62,7 @@ def product_trace(policy: SavedPolicy, recent: RecentRows, name: str) -> Trace |
     if len(known):
         atoms = policy.demand_atoms(view_of_rows(log, runs, known), log.price[known])
         if atoms is None:
-            mean[rows], low[rows], high[rows] = _by_imputation(log, rows)
+            mean[rows] = _by_imputation(log, rows)
         else:
             mean[known], low[known], high[known] = _above(atoms, log.censoring_level[known])
     return trace_of(log.decisions("show"), rows, hidden, mean, low, high)
@@ -76,16 +76,14 @@ def _above(atoms: Floats, level: Floats) -> tuple[Floats, Floats, Floats]:
     return np.nanmean(above, axis=1), low, high
 
 
-def _by_imputation(log: SalesLog, rows: Ints) -> tuple[Floats, Floats, Floats]:
+def _by_imputation(log: SalesLog, rows: Ints) -> Floats:
+    """Means of hidden demands; their distribution is not known, and the error of a mean is no band of demand."""
     part = series_of(log, np.array([log.series[rows[0]]]))
     try:
-        filled = impute(part, replicates=20)
+        filled = impute(part, replicates=0)
     except LostSalesError:
-        nothing = np.full(len(rows), np.nan)
-        return nothing, nothing, nothing
-    mean = np.where(filled.hidden, filled.expected_demand, np.nan)[-len(rows) :]
-    error = NORMAL_BAND * filled.error[-len(rows) :]
-    return mean, mean - error, mean + error
+        return np.full(len(rows), np.nan)
+    return np.where(filled.hidden, filled.expected_demand, np.nan)[-len(rows) :]
 
 
 def product_range(

@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from lostsales.data.confidence import margin
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.sublogs import series_of
 from lostsales.demand.censoring.evidence import gather_evidence
@@ -17,7 +16,6 @@ MOST_SERIES = 5  # series that are drawn
 MOST_PERIODS = 100  # last periods of each
 DRAWS = 200  # of each censored demand
 BAND = (0.05, 0.95)  # quantiles of hidden demand
-NORMAL_BAND = margin(1.0, coverage=0.9)  # standard errors to either side: a 90 % band
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class Trace:
     hidden: Bools  # demand is censored
     expected: Floats  # mean of a censored demand, NaN where it is observed or cannot be estimated
     low: Floats  # its 5 % ...
-    high: Floats  # ... and 95 % quantile
+    high: Floats  # ... and 95 % quantile, NaN where only the mean is known
     on_order: Floats | None = None  # units on the way when the period opens, None where orders take a period at most
 
     def last(self, periods: int) -> "Trace":
@@ -77,7 +75,7 @@ def typical_series(log: SalesLog, hidden: Bools) -> Ints:
 def hidden_demand(prepared: PreparedLog, chosen: Ints, part: DecisionLog) -> tuple[Floats, Floats, Floats]:
     """Mean and 90 % band of every censored demand of some series, given its series; NaN where demand is observed.
 
-    By draws from the demand model. If none can be learned, Beran's estimate and the band of that mean.
+    By draws from the demand model. If none can be learned, Beran's estimate of the mean, without a band.
     """
     mean, low, high = (np.full(len(part), np.nan) for _ in range(3))
     if prepared.realised is not None:
@@ -91,8 +89,7 @@ def hidden_demand(prepared: PreparedLog, chosen: Ints, part: DecisionLog) -> tup
         filled = impute(prepared.log, runs=prepared.runs, seed=prepared.seed)
         of_part = np.isin(prepared.log.series, chosen)
         at = filled.hidden[of_part]
-        mean[at], error = filled.expected_demand[of_part][at], filled.error[of_part][at]
-        low[at], high[at] = mean[at] - NORMAL_BAND * error, mean[at] + NORMAL_BAND * error
+        mean[at] = filled.expected_demand[of_part][at]
         return mean, low, high
     law = prepared.laws.law.of_series(chosen)
     evidence = gather_evidence(part, law.usual_price)

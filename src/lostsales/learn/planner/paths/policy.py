@@ -260,7 +260,19 @@ class PathPolicy(PolicyBase):
         )
         return UnitCosts(lost, order, holding, self.fixed_cost)
 
+    @cached_property
+    def _last(self) -> "list[tuple[View, _Decided] | None]":
+        """Last view that was decided for, and what was decided: its expectation is asked for next."""
+        return [None]
+
     def _decided(self, view: View) -> "_Decided":
+        last = self._last[0]  # read once, as other threads decide too
+        if last is None or last[0] is not view:
+            last = view, self._decide_for(view)
+            self._last[0] = last
+        return last[1]
+
+    def _decide_for(self, view: View) -> "_Decided":
         rules = self.rules.of_view(view)
         terms = terms_of(self.problem, self.review, hold=rules.price_every or 1, discount=self.discount)
         periods = self.search.periods(self.problem.lead_times.longest, terms.review)
