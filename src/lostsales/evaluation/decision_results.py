@@ -15,6 +15,7 @@ from lostsales.evaluation.pilot.drift import LEAST_PERIODS, SHIFT, Detector, ala
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
 ACCEPTED, CHANGED = "accepted", "changed"
+PROJECTIONS = 200  # at most
 LEAST_CLUSTERS = 5  # products, or periods, below which a mean has no interval
 
 
@@ -106,26 +107,32 @@ def decision_results(log: SalesLog, shown: Recommended, seed: int = 0) -> Decisi
 
 
 def accepting_gain(profit: Floats, product: Array, period: Ints, status: Array) -> Interval | None:
-    """Mean profit of accepted less changed decisions within products, net of the mean of each period.
+    """Gain of accepted over changed decisions in a regression with an effect of each product and of each period.
 
-    Products that have both kinds count by the harmonic mean of their numbers; the interval is over products.
+    The interval counts products as independent.
     """
     compared = np.isin(status, (ACCEPTED, CHANGED))
     names, of_product = np.unique(product[compared], return_inverse=True)
-    of_period, is_accepted = period[compared], status[compared] == ACCEPTED
-    if not len(names):
+    within = [of_product, np.unique(period[compared], return_inverse=True)[1]]
+    is_accepted = _within((status[compared] == ACCEPTED).astype(np.float64), within)
+    own, spread = _within(profit[compared], within), float((is_accepted**2).sum())
+    tells = np.bincount(of_product, is_accepted**2, len(names)) > 1e-9
+    if np.count_nonzero(tells) < LEAST_CLUSTERS:
         return None
-    count = np.bincount(of_period)
-    own = profit[compared] - (np.bincount(of_period, profit[compared]) / np.maximum(count, 1))[of_period]
-    yes, no = (np.bincount(of_product, each, len(names)) for each in (is_accepted, ~is_accepted))
-    both = (yes > 0) & (no > 0)
-    if np.count_nonzero(both) < LEAST_CLUSTERS:
-        return None
-    mean_yes = np.bincount(of_product, own * is_accepted, len(names))[both] / yes[both]
-    mean_no = np.bincount(of_product, own * ~is_accepted, len(names))[both] / no[both]
-    weight = 1 / (1 / yes[both] + 1 / no[both])
-    differences = (mean_yes - mean_no) * weight / weight.mean()
-    return _mean(differences)
+    gain = float((is_accepted * own).sum()) / spread
+    scores = np.bincount(of_product, is_accepted * (own - gain * is_accepted), len(names))[tells]
+    return Interval.of(gain + scores * np.count_nonzero(tells) / spread)
+
+
+def _within(values: Floats, groups: list[Ints]) -> Floats:
+    """Residuals of values after an effect of every group, by alternating projections."""
+    for _ in range(PROJECTIONS):
+        before = values
+        for each in groups:
+            values = values - (np.bincount(each, values) / np.bincount(each))[each]
+        if np.allclose(values, before, rtol=0, atol=1e-9 * (1 + float(np.abs(values).max(initial=0.0)))):
+            break
+    return values
 
 
 def _matched(log: SalesLog, shown: Recommended) -> tuple[Ints, Ints]:
@@ -193,5 +200,5 @@ def _alarms(expected: Floats, actual: Floats, periods: list[str]) -> tuple[str, 
     return tuple(
         f"demand is {each.size:+.0%} against its forecast since {periods[past + each.since]}, "
         f"found in {periods[past + each.at]}"
-        for each in alarms(detector, figures[past:])[-1:]
+        for each in alarms(detector, figures[past:])[:1]
     )

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.load import free_port
 from lostsales.apps.service import connections
-from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision, TakenError
+from lostsales.apps.service.decisions import Activation, DecisionStore, StoredDecision, TakenError, TrailQuery
 from lostsales.errors import LostSalesError, SettingError
 
 ONE = StoredDecision(
@@ -86,20 +86,30 @@ def test_what_is_stored_is_found_again(target: str) -> None:
     assert "7" not in store.latest("50")
     store.add_many([replace(ONE, id="again", series="7")]).result(10)
     store.add([replace(ONE, id="id-3", status="accepted")]).result(10)
-    assert store.decisions(series="x' OR 1=1 --") == first[1:]
-    assert [each.id for each in store.decisions(series="milk")] == ["id-3", "id-1"]
-    assert [each.id for each in store.decisions(status="declined")] == ["id-2"]
+    assert store.decisions(TrailQuery(series="x' OR 1=1 --")) == first[1:]
+    assert [each.id for each in store.decisions(TrailQuery(series="milk"))] == ["id-3", "id-1"]
+    assert [each.id for each in store.decisions(TrailQuery(status="declined"))] == ["id-2"]
     older = store.decisions(before=store.decisions(limit=10)[-1].seq, limit=10)
     assert older[0].id == "many-992"
     assert store.latest("50")["milk"].status == "accepted"
     assert len(store.latest("50")) == 1002
     assert store.latest("51") == {}
+    late = replace(ONE, id="late", series="Crème Brûlée 9", time="2999-03-05T23:59:59Z", who="zoë", period="52")
+    store.add([late]).result(10)
+    for query in (
+        TrailQuery(q="BRULEE creme"), TrailQuery(q="9 é"), TrailQuery(who="zoë"), TrailQuery(since="2999-03-05"),
+        TrailQuery(q="brul", since="2999-01-01", until="2999-03-05"),
+    ):  # fmt: skip
+        assert [each.id for each in store.decisions(query)] == ["late"], query
+    for query in (TrailQuery(q="%brul"), TrailQuery(q="brul", until="2999-03-04"), TrailQuery(since="2999-03-06")):
+        assert store.decisions(query) == [], query
+    assert store.people() == sorted({ONE.who, "zoë"})
     store.add_activation(Activation("2026-01-01T00:00:00Z", "anna", "b", "a", "better")).result(10)
     assert [each.version for each in store.activations()] == ["b"]
     assert store.is_alive()
     store.close()
     again = DecisionStore(target)
-    assert len(again.decisions(limit=10_000)) == 1005
+    assert len(again.decisions(limit=10_000)) == 1006
     again.close()
 
 

@@ -120,7 +120,8 @@ def test_all_that_are_unflagged_at_once_and_the_export(page: Any, site: tuple[st
     assert page.locator("tbody tr:not(.flagged)").count() == 0
     page.goto(f"{site[0]}/")
     with page.expect_download() as found:
-        page.click("text=Export CSV")
+        page.click("summary:text('Export')")
+        page.click("a:text-is('CSV')")
     table = pd.read_csv(found.value.path(), dtype={"series": str})
     assert set(table["series"]) == {"0", "1", "2", "3", "10", EVIL}
     assert table["decision"].notna().sum() == page.locator(".status").count()
@@ -160,11 +161,76 @@ def test_a_product_shows_its_past_response_forecast_policy_and_why(page: Any, si
 def test_versions_are_activated_and_rolled_back(page: Any, site: tuple[str, str, Path]) -> None:
     page.goto(f"{site[0]}/policies")
     assert "planner" in page.locator(".version.active").inner_text()
-    page.click(".version:not(.active) >> text=Activate")
+    page.click(".version:not(.active) >> text=See changes and activate")
+    page.fill('[name="reason"]', "a trial")
+    page.click("main button >> text=Activate")
     page.wait_for_selector(".version.active >> text=rule")
+    assert "a trial" in page.locator("tbody tr").first.inner_text()
     page.click("text=Roll back to planner")
     page.wait_for_selector(".version.active >> text=planner")
     assert page.locator("tbody tr").count() == 3  # the first when the service began
+
+
+def test_keys_move_and_decide_and_focus_stays_where_it_was(page: Any, site: tuple[str, str, Path]) -> None:
+    page.goto(f"{site[0]}/?show=open")
+    focus = "document.activeElement.closest('tr')?.querySelector('th a').textContent"
+    first, second = names(page)[:2]
+    page.keyboard.press("j")
+    assert page.evaluate(focus) == first
+    page.keyboard.press("j")
+    assert page.evaluate(focus) == second
+    page.keyboard.press("k")
+    assert page.evaluate(focus) == first
+    page.keyboard.press("c")
+    page.wait_for_selector("dialog[open]")
+    assert first in page.locator("dialog h2").inner_text()
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("jadc")  # in a field they are letters
+    assert page.input_value('[name="q"]') == "jadc"
+    page.fill('[name="q"]', "")
+    expect(page.locator("th a", has_text=first)).to_be_visible()
+    page.locator("tbody th a").first.focus()
+    page.keyboard.press("d")
+    page.wait_for_selector(f"button[aria-label='Accept {first}']", state="detached")
+    page.goto(f"{site[0]}/")
+    page.locator("thead a", has_text="Order").last.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector('th[aria-sort="descending"]')
+    assert page.evaluate("document.activeElement.textContent").startswith("Order")
+
+
+def test_the_first_accept_is_reached_in_five_keys(page: Any, site: tuple[str, str, Path]) -> None:
+    page.goto(f"{site[0]}/?show=open")
+    for key in ("Tab", "Enter", "Tab"):  # skip to the first product, then its first button
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == f"Accept {names(page)[0]}"
+
+
+def test_on_a_phone_the_list_is_sorted_and_exported(page: Any, site: tuple[str, str, Path]) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{site[0]}/")
+    page.select_option('[name="sort"]', "stock")
+    page.focus('[name="dir"]')
+    page.select_option('[name="dir"]', "desc")
+    page.wait_for_url("**sort=stock&dir=desc**")
+    expect(page.locator("tbody th a").first).to_have_text("10")
+    assert page.evaluate("document.activeElement.name") == "dir"
+    for link in page.locator("[data-export]").all():
+        assert "sort=stock&dir=desc" in link.get_attribute("href")
+
+
+def test_every_chart_has_its_table(page: Any, site: tuple[str, str, Path]) -> None:
+    page.goto(f"{site[0]}/product?series=3")
+    tables = page.locator("details.as-table")
+    assert tables.count() == page.locator("svg:visible").count() == 5
+    for each in tables.all():
+        each.locator("summary").click()
+        assert each.locator("tbody tr").count() > 1
+    cell = tables.nth(2).locator("tbody td").first.inner_text()
+    assert float(cell) == pytest.approx(
+        float(page.locator(".cards div:nth-child(3) small").inner_text().split()[-1]), rel=0.02
+    )
 
 
 def test_signing_out_ends_the_session(page: Any, site: tuple[str, str, Path]) -> None:
@@ -210,6 +276,8 @@ def test_nothing_serious_for_axe_and_nothing_too_wide(browser: Any, site: tuple[
         "/orders",
         "/orders?supplier=no+supplier",
         "/policies",
+        "/policies/refit",
+        "/results",
         "/nothing",
     ):
         for width in (390, 1280):

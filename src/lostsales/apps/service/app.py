@@ -25,6 +25,21 @@ status, message, findings.
 """
 
 
+ROUTERS = (
+    refit.router,  # before /policies/{version}
+    api.router,
+    incoming.router,
+    ordering.router,
+    working.router,
+    pages.router,
+    exports.router,
+    incoming.pages,
+    ordering.pages,
+    working.pages,
+    refit.pages,
+)
+
+
 def create_app(service: Service, log: TextIO | None = None) -> Gate:
     """Create the application of a service, behind its gate."""
 
@@ -47,20 +62,12 @@ def create_app(service: Service, log: TextIO | None = None) -> Gate:
     )
     app.state.service = service
     app.state.doorkeeper = Doorkeeper.of(service.settings)
-    app.include_router(refit.router)  # before /policies/{version}
-    app.include_router(api.router)
-    app.include_router(incoming.router)
-    app.include_router(ordering.router)
-    app.include_router(working.router)
     _add_probes(app, service)
-    app.include_router(pages.router)
-    app.include_router(exports.router)
-    app.include_router(incoming.pages)
-    app.include_router(ordering.pages)
-    app.include_router(working.pages)
-    app.include_router(refit.pages)
+    for router in ROUTERS:
+        app.include_router(router)
     _add_refusals(app)
     gate = Gate(app, service.settings, app.state.doorkeeper, service.metrics, log)
+    gate.routes = (*app.routes, *(route for router in ROUTERS for route in router.routes))
     app.state.gate = gate
     return gate
 

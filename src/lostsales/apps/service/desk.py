@@ -21,6 +21,7 @@ from lostsales.apps.service.morning import (
 from lostsales.apps.service.shop_data import ShopData
 from lostsales.apps.service.versions import PolicyVersion
 from lostsales.data.labels import spelled
+from lostsales.data.parallel import in_parallel
 from lostsales.data.product_table import ProductTable
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings
@@ -39,7 +40,7 @@ from lostsales.policy.recommendation import Recommendation, decision_flags, join
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Bools, Floats
 
-CHUNK = 20_000  # rows decided at once
+CHUNK = 5_000  # rows decided at once, by one of the threads
 MOST_ANSWERED = 200_000  # answers to systems that are kept: bounds memory
 
 
@@ -236,8 +237,11 @@ def _without(policy: SavedPolicy, today: Table, names: dict[str, str]) -> Table:
 
 def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None, data: ShopData) -> MorningList:
     rows = 0 if day is None else len(day.view.stock)
-    starts = range(0, rows, CHUNK)
-    parts = [_decided(policy, day, np.arange(start, min(start + CHUNK, rows)), data.thresholds) for start in starts]
+
+    def decided(start: int) -> dict[str, Array]:
+        return _decided(policy, day, np.arange(start, min(start + CHUNK, rows)), data.thresholds)
+
+    parts = in_parallel(decided, range(0, rows, CHUNK))
     columns: dict[str, Any] = _nothing()
     if parts:
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -249,8 +253,8 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None, data
         on_order = day.view.on_order
     facts: dict[str, Array] = {}
     if day is not None:
-        parts = policy.problem.columns.series_parts
-        facts |= {part: np.asarray(day.keys[part]).astype(str).astype(object) for part in parts if part in day.keys}
+        named = [name for name in policy.problem.columns.series_parts if name in day.keys]
+        facts |= {name: np.asarray(day.keys[name]).astype(str).astype(object) for name in named}
     if day is not None and day.view.context is not None:
         facts |= day.view.context.attributes
     if data.suppliers:

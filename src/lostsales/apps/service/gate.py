@@ -8,7 +8,7 @@ import secrets
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import urlsplit
@@ -67,6 +67,7 @@ class Gate:
         self.app, self.settings, self.doorkeeper, self.metrics = app, settings, doorkeeper, metrics
         self.log = log or sys.stderr
         self.waiting = 0
+        self.routes: Sequence[Any] = ()  # of the application, to name those of requests that are refused here
         headers = dict(HEADERS)
         if settings.behind_tls:
             headers["strict-transport-security"] = "max-age=31536000"
@@ -163,8 +164,8 @@ class Gate:
     def _route(self, scope: Scope) -> str:
         """Route of a request, also of one that was refused before it got there."""
         if "route" not in scope:
-            routes = getattr(self.app, "routes", ())
-            scope["route"] = next((each for each in routes if each.matches(scope)[0] is not Match.NONE), None)
+            paths = (each for each in self.routes if hasattr(each, "path"))
+            scope["route"] = next((each for each in paths if each.matches(scope)[0] is not Match.NONE), None)
         return getattr(scope["route"], "path", UNKNOWN)
 
     def write(self, event: str, **facts: Any) -> None:

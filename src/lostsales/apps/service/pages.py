@@ -313,7 +313,7 @@ async def activate(
 ) -> Response:
     """Activate a version, possibly the previous one."""
     who = may(request, "admin").key.name
-    await service.run(lambda: service.activate(version, who, reason, explained=True))
+    await service.run(lambda: service.activate(version, who, reason))
     return done_at(request, "/policies")
 
 

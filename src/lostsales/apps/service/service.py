@@ -159,7 +159,7 @@ class Service:
         """Data of some files with what came in."""
         return ShopData.read(files, used(self.uploads), self.desk.policy.problem)
 
-    def activate(self, version: str, who: str, reason: str, *, explained: bool = False) -> Desk:
+    def activate(self, version: str, who: str, reason: str) -> Desk:
         """Activate a version: it decides for all of today's rows first, then replaces the other.
 
         Requests in progress are answered by the version with which they began.
@@ -169,8 +169,6 @@ class Service:
             if version == before:
                 return self.desk
             desk = self.desk_of(version)
-            if explained and not reason.strip() and (desk.verdict is None or desk.verdict.advice != "deploy"):
-                raise Refused(422, "give a reason: no evaluation says that this policy earns more")
             self.store.add_activation(Activation(now(), who, version, before, reason)).result()
             self._show(desk)
             self.line = _followed(self.line, version)

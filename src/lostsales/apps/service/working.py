@@ -84,7 +84,7 @@ def working(service: Service) -> tuple[DecisionResults | None, list[dict[str, An
         log = data.log
         found = None if log is None else decision_results(log, recommended(service))
         service.results = key, (found, _pilots(service))
-    return service.results[1]  # type: ignore[no-any-return]
+    return service.results[1]
 
 
 def _pilots(service: Service) -> list[dict[str, Any]]:

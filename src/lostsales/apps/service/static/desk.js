@@ -27,6 +27,7 @@
   const list = one("#list");
   const filters = one(".filters");
   let asked = 0;
+  let here = location.pathname + location.search;
   const show = async (address, push) => {
     const own = ++asked;
     const url = new URL(address, location.href);
@@ -47,6 +48,7 @@
     for (const each of all("[data-count]")) each.textContent = Number(over.dataset[each.dataset.count]).toLocaleString("en");
     one("footer a").textContent = over.dataset.version;
     if (push) history.pushState({}, "", address);
+    here = location.pathname + location.search;
     enliven();
   };
   const addressOf = () => {
@@ -83,7 +85,7 @@
       const column = all("thead a", list).indexOf(link);
       show(url.pathname + url.search, true).then(() => {
         if (column >= 0) all("thead a", list)[column]?.focus(); // the table is another one, and focus stays
-        else { window.scrollTo(0, 0); one("#rows", list)?.focus(); }
+        else { window.scrollTo(0, 0); one("#first", list)?.focus(); }
       });
     });
     // Keys of the list, outside fields: the row that has the focus is the one they are about.
@@ -103,7 +105,7 @@
       else return;
       event.preventDefault();
     });
-    window.addEventListener("popstate", () => location.reload());
+    window.addEventListener("popstate", () => { if (location.pathname + location.search !== here) location.reload(); }); // not for a place in the page
     exportAddress();
     enliven();
   }
@@ -167,7 +169,7 @@
   });
 
   // The button of a product follows its fields: figures that differ from the recommendation are a change.
-  const decision = one(".decide-form");
+  const decision = one("[data-own]")?.form;
   if (decision) {
     const typed = all("[data-own]", decision);
     const accept = one('button[value="accepted"]', decision);

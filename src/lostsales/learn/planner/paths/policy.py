@@ -10,6 +10,7 @@ from pydantic import Field
 
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.economics import UnitCosts
+from lostsales.data.parallel import MOST_WORKERS
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
 from lostsales.data.units import order_multiple
@@ -261,16 +262,17 @@ class PathPolicy(PolicyBase):
         return UnitCosts(lost, order, holding, self.fixed_cost)
 
     @cached_property
-    def _last(self) -> "list[tuple[View, _Decided] | None]":
-        """Last view that was decided for, and what was decided: its expectation is asked for next."""
-        return [None]
+    def _last(self) -> "list[tuple[tuple[View, _Decided], ...]]":
+        """Last views that were decided for, and what was decided: what to expect of it is asked next."""
+        return [()]
 
     def _decided(self, view: View) -> "_Decided":
-        last = self._last[0]  # read once, as other threads decide too
-        if last is None or last[0] is not view:
-            last = view, self._decide_for(view)
-            self._last[0] = last
-        return last[1]
+        for seen, decided in self._last[0]:
+            if seen is view:
+                return decided
+        found = self._decide_for(view)
+        self._last[0] = (*self._last[0][1 - MOST_WORKERS :], (view, found))  # replaced as a whole: threads read it
+        return found
 
     def _decide_for(self, view: View) -> "_Decided":
         rules = self.rules.of_view(view)
