@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lostsales
+from lostsales.apps.service.morning import Query
 from lostsales.policy.file_format import load
 from lostsales.policy.provenance import PolicyVerdict, with_verdict
 from tests.apps.service.desks import ROW, Running, names, running, shop
@@ -200,7 +201,7 @@ def test_decisions_are_stored_once_and_told(desk: Running) -> None:
     assert again[0]["seq"] == stored[0]["seq"]
     trail = desk.get("/v1/decisions?series=2").json()["decisions"]
     assert [each["reason"] for each in trail] == ["a feast"]
-    assert desk.service.desk.morning.counts()["decided"] == 4
+    assert desk.service.desk.morning.counts(Query())["decided"] == 4
     page = desk.get("/v1/decisions?limit=2").json()
     older = desk.get(f"/v1/decisions?limit=2&before={page['next']}").json()
     assert len({each["seq"] for each in page["decisions"] + older["decisions"]}) == 4

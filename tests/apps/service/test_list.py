@@ -79,7 +79,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     supplier = "Møller & " + table["department"].astype(str)
     table.assign(supplier=supplier).to_parquet(folder / "log.parquet")
     (folder / "log.toml").write_text(calm_shop().problem.to_toml())
-    Lookahead().fit(read_log(folder / "log.parquet")).save(folder / "policy")
+    Lookahead().fit(read_log(folder / "log.parquet").decisions("fit")).save(folder / "policy")
     with running(folder, folder / "policy") as desk:
         yield desk
 
@@ -113,7 +113,7 @@ def test_money_at_stake_is_the_margin_of_what_is_lost_or_the_loss(calm: Running)
 def test_thresholds_say_what_an_exception_is(tmp_path: Path) -> None:
     calm_table().to_parquet(tmp_path / "log.parquet")
     (tmp_path / "log.toml").write_text(calm_shop().problem.to_toml())
-    Lookahead().fit(read_log(tmp_path / "log.parquet")).save(tmp_path / "policy")
+    Lookahead().fit(read_log(tmp_path / "log.parquet").decisions("fit")).save(tmp_path / "policy")
     with running(tmp_path, tmp_path / "policy", flag_chance=0.0) as desk:
         rows = desk.service.desk.morning
         likely = np.array([STOCKOUT_LIKELY in text for text in rows.flag])
@@ -163,7 +163,7 @@ def test_exports_have_the_columns_of_the_shop_and_say_what_to_order(tmp_path: Pa
     problem = calm_shop().problem.model_dump(exclude_defaults=True)
     problem["columns"] = {"series": "Artikel", "price": "Preis", "stock": "Bestand"}
     (tmp_path / "log.toml").write_text(type(calm_shop().problem).model_validate(problem).to_toml())
-    Lookahead().fit(read_log(tmp_path / "log.parquet")).save(tmp_path / "policy")
+    Lookahead().fit(read_log(tmp_path / "log.parquet").decisions("fit")).save(tmp_path / "policy")
     with running(tmp_path, tmp_path / "policy") as desk:
         decide(desk, "product 1", "accepted")
         decide(desk, "product 2", "declined", reason="a feast")

@@ -15,6 +15,7 @@ import pytest
 
 from lostsales.apps.service.access import RateLimit
 from lostsales.apps.service.keys import create_key, revoke_key
+from lostsales.apps.service.morning import Query
 from lostsales.apps.service.settings import ServiceSettings
 from lostsales.errors import SettingError
 from tests.apps.running import Fails, run_json
@@ -278,7 +279,7 @@ def test_a_disk_that_fails_stores_nothing_and_says_so(tmp_path: Path) -> None:
         desk.service.store._writer.execute("PRAGMA query_only = ON")
         answer = desk.post("/v1/decisions", BODIES["/v1/decisions"])
         assert answer.status_code == 503
-        assert desk.service.desk.morning.counts()["decided"] == 0
+        assert desk.service.desk.morning.counts(Query())["decided"] == 0
 
 
 def test_names_are_shown_as_text(tmp_path: Path) -> None:
