@@ -10,7 +10,7 @@ from lostsales.learn.planner.planner import Planner
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.forecast import forecast_demand
 from lostsales.policy.simple import BaseStockRule
-from lostsales.policy.view import View
+from lostsales.policy.view import Action, View
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 from lostsales.types import Floats
@@ -61,6 +61,23 @@ def test_the_band_of_a_plan_covers_what_happens() -> None:
     found = forecast_demand(policy, view, price[held, 1], [tuple(features[held, 2].T)], (0.1, 0.9))
     inside = (demand[held, 1:3] >= found.quantiles[0]) & (demand[held, 1:3] <= found.quantiles[1])
     assert 0.72 < inside.mean() < 0.97
+
+
+def test_today_is_exactly_what_the_policy_expects() -> None:
+    """The mean of the forecast is that of the equally likely demands, without noise of the paths."""
+    world = Scenario.load("steady")
+    log, _ = simulate(world, episodes=6, seed=3)
+    policy = Planner(draws=1).plan(log, model=true_model(log, "paper"))
+    none = np.zeros(4, dtype=np.int64)
+    features = tuple(log.features[:4].T)
+    view = View(0, features, np.full(4, 5.0), np.array([2.0, 6.0, 9.0, 14.0]), none.astype(bool), none, None)
+    price = np.full(4, log.price[0])
+    found = forecast_demand(policy, view, price, [features, features], (0.1, 0.9), paths=7)
+    expected = policy.expect(view, Action(price, np.zeros(4)))
+    np.testing.assert_allclose(found.mean[:, 0], expected.demand, rtol=1e-9)
+    many = forecast_demand(policy, view, price, [features, features], (0.1, 0.9), seed=1, paths=4000)
+    few = forecast_demand(policy, view, price, [features, features], (0.1, 0.9), seed=2, paths=400)
+    np.testing.assert_allclose(few.mean, many.mean, rtol=0.02)
 
 
 def replace_horizon(world: Scenario, periods: int) -> Scenario:

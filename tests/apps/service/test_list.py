@@ -13,6 +13,7 @@ import pytest
 from lostsales.apps.service.morning import STOCKOUT_LIKELY, MorningList, Query
 from lostsales.data.reading.gate import read_log
 from lostsales.learn.planner.lookahead import Lookahead
+from lostsales.policy.view import Action
 from tests.apps.service.calm_shop import calm_shop, calm_table
 from tests.apps.service.desks import Running, running
 
@@ -110,6 +111,34 @@ def test_money_at_stake_is_the_margin_of_what_is_lost_or_the_loss(calm: Running)
     assert desk.morning.stake[3] == pytest.approx(max(margin * seen.cover_lost[0], -seen.profit[0], 0.0))
 
 
+def test_the_forecast_begins_with_the_expected_demand_and_goes_on_with_the_season(calm: Running) -> None:
+    for at in (0, 7, 23):
+        series = f"product {at}"
+        rows = calm.post("/v1/forecast", {"series": series, "horizon": 40}).json()["rows"]
+        told = calm.post("/v1/explain", {"series": series}).json()
+        expected = told["recommended"]["expected"]["demand"]
+        assert rows[0]["mean"] == pytest.approx(expected, rel=1e-12)
+        assert told["outlook"]["expected_demand"] == pytest.approx(expected, rel=1e-12)
+        mean = np.array([each["mean"] for each in rows])
+        np.testing.assert_allclose(mean[7:14], mean[:7], rtol=0.1)  # weeks are alike
+        np.testing.assert_allclose(mean[33:40], mean[5:12], rtol=0.2)  # beyond what a decision looks at, too
+        assert all(each["q10"] <= each["q50"] <= each["q90"] for each in rows)
+
+
+def test_units_are_lost_where_a_stock_out_may_come_and_nowhere_else(calm: Running) -> None:
+    desk = calm.service.desk
+    assert desk.day is not None
+    seen = 0
+    for share in (0.0, 0.3, 1.0, 3.0):
+        found = desk.policy.expect(desk.day.view, Action(desk.morning.price, np.round(share * desk.morning.order)))
+        assert found is not None
+        for lost, chance in ((found.lost, found.stockout_chance), (found.cover_lost, found.cover_stockout_chance)):
+            assert not (lost[chance == 0] > 1e-9).any()
+            assert (chance[lost > 0.05 * found.demand] > 0.02).all()
+            seen += int((chance > 0).sum())
+    assert seen
+
+
 def test_thresholds_say_what_an_exception_is(tmp_path: Path) -> None:
     calm_table().to_parquet(tmp_path / "log.parquet")
     (tmp_path / "log.toml").write_text(calm_shop().problem.to_toml())
@@ -189,6 +218,61 @@ def test_exports_have_the_columns_of_the_shop_and_say_what_to_order(tmp_path: Pa
         assert pd.read_csv(io.BytesIO(exact.content))["Artikel"].tolist() == ["product 39"]
         trail = pd.read_csv(io.BytesIO(desk.get("/decisions.csv", params={"status": "declined"}).content))
         assert trail["series"].tolist() == ["product 2"]
+
+
+def test_an_exported_list_is_filled_in_and_uploaded(tmp_path: Path) -> None:
+    with running(tmp_path) as desk:
+        for name, read, write in (
+            ("today.xlsx", _read_workbook, _workbook),
+            ("today.csv", _read_csv, _csv),
+        ):
+            rows: Any = read(desk.get(f"/{name}").content)
+            rows["to order now"] = rows["to order now"].astype(float)
+            rows["price"] = rows["price"].astype(float)
+            rows["reason"] = rows["reason"].astype(object)
+            rows.loc[0, "to order now"] = rows.loc[0, "recommended_order"]
+            rows.loc[1, ["to order now", "price", "reason"]] = [1.0, 4.0, "a feast"]
+            csrf = desk.sign_in("decide")
+            form = {"csrf": csrf, "kind": "decisions", "confirmed": "true"}
+            table = {"table": ("list", write(rows), "application/octet-stream")}
+            answer = desk.client.post("/data", data=form, files=table, headers={"Accept": "application/json"})
+            assert (answer.status_code, answer.json()) == (200, {"next": "/?show=decided"}), answer.text
+            found = {each.series: each for each in desk.service.store.latest("20").values()}
+            assert {name: each.status for name, each in found.items()} == {"0": "accepted", "1": "changed"}
+            assert (found["1"].price, found["1"].order, found["1"].reason) == (4.0, 1.0, "a feast")
+            count = len(desk.service.store.decisions())
+            again = desk.client.post("/data", data=form, files=table, headers={"Accept": "application/json"})
+            assert again.status_code == 200
+            assert len(desk.service.store.decisions()) == count  # what is decided so already is not stored again
+            rows.loc[2, ["to order now", "recommended_order"]] = [3.0, 97.0]  # another recommendation than today's
+            table = {"table": ("list", write(rows), "application/octet-stream")}
+            refused = desk.client.post("/data", data=form, files=table, headers={"Accept": "application/json"})
+            assert refused.status_code == 409
+            assert len(desk.service.store.decisions()) == count
+            for each in ("0", "1"):
+                decide(desk, each, "withdrawn")
+        without = {"table": ("list", b"series,price\n1,2\n", "text/csv")}
+        refused = desk.client.post("/data", data=form, files=without, headers={"Accept": "application/json"})
+        assert refused.status_code == 422
+        assert "'to order now'" in str(refused.json()["findings"])
+
+
+def _read_workbook(body: bytes) -> pd.DataFrame:
+    return pl.read_excel(body).to_pandas()
+
+
+def _read_csv(body: bytes) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(body))
+
+
+def _csv(rows: pd.DataFrame) -> bytes:
+    return rows.to_csv(index=False).encode()
+
+
+def _workbook(rows: pd.DataFrame) -> bytes:
+    sink = io.BytesIO()
+    pl.from_pandas(rows).write_excel(sink)
+    return sink.getvalue()
 
 
 def test_the_trail_is_searched_by_part_of_a_name_person_and_day(tmp_path: Path) -> None:

@@ -13,15 +13,23 @@ from fastapi.responses import StreamingResponse
 
 from lostsales.apps.service import models
 from lostsales.apps.service.api import TABLE, Asked, Found, Here, Reader
+from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.morning import STATUSES
-from lostsales.apps.service.problems import documented
+from lostsales.apps.service.problems import Refused, documented
 from lostsales.apps.service.service import Service
+from lostsales.apps.service.uploads import column_of
+from lostsales.data.format import Format
 from lostsales.data.labels import SERIES_SEPARATOR
+from lostsales.data.reading.columns import ColumnReader
+from lostsales.data.reading.findings import Findings
+from lostsales.data.reading.table import Table
 from lostsales.data.writing import write_table
 from lostsales.types import Array, Ints
 
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 CSV = "text/csv"
+TO_ORDER = "to order now"
+ROUNDED = 1e-6  # to which a CSV has figures
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 DECIDED = (
     "", "accepted", "changed", "declined: nothing is ordered, and the price stays", "proposed: a second person decides",
@@ -88,11 +96,54 @@ def list_columns(service: Service, rows: Ints) -> dict[str, Array]:
         "flag": listed.flag[rows],
         "decision": _texts([DECIDED[each] for each in status.tolist()]),
         names.price: np.where(declined, listed.last_price[rows], price),
-        "to order now": np.where(declined, 0.0, order),
+        TO_ORDER: np.where(declined, 0.0, order),
         "reason": _texts(["" if each is None else each.reason for each in decided]),
         "by": _texts(["" if each is None else each.who for each in decided]),
         "version": _texts([desk.version.version if each is None else each.version for each in decided]),
     }
+
+
+def decided_in(table: Table, desk: Desk, *, confirmed: bool) -> list[models.NewDecision]:
+    """Decisions in an exported list that somebody has filled in: rows with a number in "to order now"."""
+    names, listed = desk.policy.problem.columns, desk.morning
+    shown_price, shown_order = f"recommended_{names.price}", f"recommended_{names.order}"
+    needed = (*names.series_parts, TO_ORDER, "version", shown_price, shown_order)
+    if missing := [each for each in needed if each not in table.columns]:
+        told = f"decisions come in the columns of the exported list, but {', '.join(map(repr, missing))} is missing"
+        raise Refused(422, findings=(told,))
+    findings = Findings(table.name, table.place)
+    reader = ColumnReader(table, findings, Format())
+    codes, series = findings.series_of = reader.series(names.series_parts)
+    given = [each for each in (names.price, TO_ORDER, shown_price, shown_order) if each in table.columns]
+    figures = {each: reader.number(each, gaps=each in (names.price, TO_ORDER)) for each in given}
+    findings.raise_if_any()
+    texts = {each: column_of(table, each) for each in ("version", "reason", "decision") if each in table.columns}
+    found = []
+    for row in np.flatnonzero(~np.isnan(figures[TO_ORDER])).tolist():
+        name, order = str(series[codes[row]]), float(figures[TO_ORDER][row])
+        seen = [float(figures[each][row]) for each in (shown_price, shown_order)]
+        price = float(figures[names.price][row]) if names.price in figures else np.nan
+        price = seen[0] if np.isnan(price) else price
+        declined = "decision" in texts and str(texts["decision"][row] or "").startswith("declined")
+        if (at := listed.place.get(name)) is not None:
+            exact = float(listed.price[at]), float(listed.order[at])
+            if np.allclose(seen, exact, rtol=0, atol=ROUNDED):  # as the list has them, and a CSV rounds them
+                price, seen = (exact[0] if price == seen[0] else price), list(exact)
+            known = STATUSES[int(listed.status[at])]
+            if (known == "declined" and declined) or (listed.decided_price[at], listed.decided_order[at]) == (
+                price,
+                order,
+            ):
+                continue
+        given_price = {"price": price, "order": order}
+        same = np.allclose([price, order], seen, rtol=0, atol=ROUNDED)
+        status = "declined" if declined and order == 0 else "accepted" if same else "changed"
+        reason = str(texts["reason"][row] or "") if "reason" in texts else ""
+        new = {"series": name, "status": status, "confirmed": confirmed}
+        new |= {"reason": reason or "changed in a table"} | given_price if status == "changed" else {"reason": reason}
+        recommended = {"price": seen[0], "order": seen[1], "version": str(texts["version"][row])}
+        found.append(models.NewDecision.model_validate(new | {"recommended": recommended}))
+    return found
 
 
 def _texts(values: list[str]) -> Array:

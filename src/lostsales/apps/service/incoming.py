@@ -1,7 +1,7 @@
 """Routes of data that come in: the page that uploads and lists them, and the same under /v1."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, File, Form, Path, Query, Request, Response, UploadFile
 from pydantic import ValidationError
@@ -9,11 +9,12 @@ from pydantic import ValidationError
 from lostsales.apps.service import models
 from lostsales.apps.service.api import Decider, Here, Reader
 from lostsales.apps.service.decisions import Upload
+from lostsales.apps.service.exports import decided_in
 from lostsales.apps.service.gate import MOST_SMALL
 from lostsales.apps.service.pages import checked_form, done_at, inside, may, shown_page
 from lostsales.apps.service.problems import Refused, documented, findings_of
 from lostsales.apps.service.service import Service
-from lostsales.apps.service.uploads import Kind
+from lostsales.apps.service.uploads import Kind, read_body
 from lostsales.data.labels import SERIES_SEPARATOR
 from lostsales.data.reading.frames import ColumnTable
 
@@ -103,14 +104,21 @@ async def upload(
     request: Request,
     service: Here,
     table: Annotated[UploadFile, File()],
-    kind: Annotated[Kind, Form()] = "log",
+    kind: Annotated[Kind | Literal["decisions"], Form()] = "log",
     id: Annotated[str, Form(pattern=f"^$|{ID}")] = "",  # noqa: A002
+    confirmed: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Store an uploaded table; the name of its file is not used."""
-    who = may(request, "decide").key.name
+    """Store an uploaded table, or the decisions in an exported list; the name of its file is not used."""
+    key = may(request, "decide").key
     body = await table.read()
     try:
-        await service.run(lambda: service.receive(kind, body, who, id))
+        if kind == "decisions":
+            most = service.settings.most_rows
+            new = await service.run(lambda: decided_in(read_body(body, most), service.desk, confirmed=confirmed))
+            if new:
+                await service.decide(new, key)
+            return done_at(request, "/?show=decided")
+        await service.run(lambda: service.receive(kind, body, key.name, id))
     except Refused as refused:
         if request.headers.get("accept", "").startswith("application/json"):
             raise

@@ -14,7 +14,7 @@ from lostsales.apps.service.api import policies_answer
 from lostsales.apps.service.deciding import decision_json
 from lostsales.apps.service.decisions import TrailQuery
 from lostsales.apps.service.keys import Key
-from lostsales.apps.service.morning import Query
+from lostsales.apps.service.morning import Query, Show
 from lostsales.apps.service.problems import Refused, findings_of
 from lostsales.apps.service.service import Service
 from lostsales.errors import LostSalesError
@@ -36,7 +36,8 @@ def mcp_server(service: Service, key: Key) -> MCPServer:
         """List today's products: stock, recommended price and order, expected profit and flags."""
         desk = service.desk
         listed = desk.morning
-        rows = listed.rows(Query(search=search, show="exceptions" if only_exceptions else "all"))
+        show: Show = "exceptions" if only_exceptions else "all"
+        rows = listed.rows(Query(show, search, only=tuple(key.only.items())))
         return {
             "version": desk.version.version,
             "found": len(rows),

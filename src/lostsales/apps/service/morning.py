@@ -74,6 +74,7 @@ class MorningList:
     number: Ints  # of the last decision, rising: an older one does not replace it
     facts: dict[str, Array] = field(default_factory=dict)  # texts of each product that it is found by, such as category
     lock: threading.Lock = field(default_factory=threading.Lock)
+    _finds: list[tuple[object, Bools]] = field(default_factory=list)  # the last search
     _orders: dict[tuple[str, bool, str], Ints] = field(default_factory=dict)
 
     SORTS = ("name", "stock", "on_order", "last_sales", "price", "order", "demand", "chance", "profit", "stake")
@@ -117,9 +118,15 @@ class MorningList:
 
     def _found(self, query: Query) -> Bools:
         """Products of a person that every word of a search is in, whatever their order, upper case or accents."""
-        words, mine = folded(query.search).split(), self.belongs(query.only)
-        found = (all(word in texts for word in words) for texts in self._folded)
-        return mine & np.fromiter(found, dtype=bool, count=len(self)) if words else mine
+        words, key = folded(query.search).split(), (query.search, query.only)
+        if not words and not query.only:
+            return np.ones(len(self), dtype=bool)
+        mine = next((rows for known, rows in self._finds if known == key), None)
+        if mine is None:  # asked for again by counts and by what may be accepted
+            found = (all(word in texts for word in words) for texts in self._folded)
+            mine = self.belongs(query.only) & np.fromiter(found, dtype=bool, count=len(self))
+            self._finds[:] = [(key, mine)]
+        return mine
 
     def acceptable(self, query: Query) -> Ints:
         """Rows of a query that are unflagged and not decided yet."""
