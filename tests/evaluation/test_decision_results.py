@@ -8,7 +8,7 @@ import pytest
 
 from lostsales.data.problem import Problem
 from lostsales.data.reading.gate import read_log
-from lostsales.evaluation.decision_results import Recommended, accepting_gain, decision_results
+from lostsales.evaluation.decision_results import ShownRecommendations, accepting_gain, decision_results
 from lostsales.types import Array, Floats
 
 PERIODS, PRODUCTS = 8, 6
@@ -24,11 +24,13 @@ def table(sales: Floats) -> pd.DataFrame:
     )
 
 
-def shown(demand: Floats, price: Floats | float = 5.0, order: float = 3.0, status: Array | None = None) -> Recommended:
+def shown(
+    demand: Floats, price: Floats | float = 5.0, order: float = 3.0, status: Array | None = None
+) -> ShownRecommendations:
     product, period = (each.ravel() for each in np.indices(demand.shape))
     rows = product.size
     nothing = np.full(rows, np.nan)
-    return Recommended(
+    return ShownRecommendations(
         name=np.array([f"p{each}" for each in product], dtype=object),
         period=np.array([str(each) for each in period], dtype=object),
         price=np.broadcast_to(np.asarray(price, dtype=float), demand.shape).ravel(),

@@ -20,7 +20,7 @@ LEAST_CLUSTERS = 5  # products, or periods, below which a mean has no interval
 
 
 @dataclass(frozen=True, eq=False)
-class Recommended:
+class ShownRecommendations:
     """Recommendations that were shown and the decisions on them; every array is (recommendations,)."""
 
     name: Array  # text
@@ -59,7 +59,7 @@ class DecisionResults:
     notes: tuple[str, ...] = ()
 
 
-def decision_results(log: SalesLog, shown: Recommended, seed: int = 0) -> DecisionResults | None:
+def decision_results(log: SalesLog, shown: ShownRecommendations, seed: int = 0) -> DecisionResults | None:
     """Results of recommendations in the rows of a log; None where none of its periods had any."""
     row, at = _matched(log, shown)
     if not len(row):
@@ -135,7 +135,7 @@ def _within(values: Floats, groups: list[Ints]) -> Floats:
     return values
 
 
-def _matched(log: SalesLog, shown: Recommended) -> tuple[Ints, Ints]:
+def _matched(log: SalesLog, shown: ShownRecommendations) -> tuple[Ints, Ints]:
     """Rows of the log and their recommendations, each (matches,); of several for a row the last."""
     place = {pair: at for at, pair in enumerate(zip(shown.name.tolist(), shown.period.tolist(), strict=True))}
     kinds, of_row = np.unique(log.period, return_inverse=True)

@@ -15,8 +15,8 @@ from lostsales.apps.service.morning import (
     NOT_KNOWN,
     STOCKOUT_LIKELY,
     TWO_PEOPLE,
+    ExceptionLimits,
     MorningList,
-    Thresholds,
 )
 from lostsales.apps.service.shop_data import ShopData
 from lostsales.apps.service.versions import PolicyVersion
@@ -271,7 +271,7 @@ def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None, data
     )
 
 
-def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array, thresholds: Thresholds) -> dict[str, Array]:
+def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array, thresholds: ExceptionLimits) -> dict[str, Array]:
     assert day is not None
     view = day.view.take(rows)
     decision = policy.explain(view)

@@ -22,7 +22,7 @@ TWO_PEOPLE = "an order that a second person has to approve"
 NOT_KNOWN = "the chance of a stock-out or the expected profit is not known"
 
 
-class Thresholds(NamedTuple):
+class ExceptionLimits(NamedTuple):
     """What makes a product an exception."""
 
     chance: float = LIKELY  # of a stock-out, from above which it is flagged
@@ -30,7 +30,7 @@ class Thresholds(NamedTuple):
     four_eyes: float = np.inf  # cost of an order, above which two people decide
 
 
-USUAL = Thresholds()
+USUAL = ExceptionLimits()
 
 
 class Query(NamedTuple):

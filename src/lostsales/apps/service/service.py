@@ -38,7 +38,7 @@ from lostsales.apps.service.decisions import (
 from lostsales.apps.service.desk import Desk
 from lostsales.apps.service.keys import Key
 from lostsales.apps.service.metrics import Metrics
-from lostsales.apps.service.morning import Query, Thresholds
+from lostsales.apps.service.morning import ExceptionLimits, Query
 from lostsales.apps.service.orders import read_terms
 from lostsales.apps.service.problems import Refused, refusal_of
 from lostsales.apps.service.settings import ServiceSettings
@@ -359,8 +359,8 @@ def checked(path: Path, files: ShopFiles, settings: ServiceSettings) -> Desk:
     return opened(folder, files, last_activated(decisions_of(folder, settings)))[0]
 
 
-def _thresholds(settings: ServiceSettings) -> Thresholds:
-    return Thresholds(settings.flag_chance, settings.flag_money, settings.four_eyes or np.inf)
+def _thresholds(settings: ServiceSettings) -> ExceptionLimits:
+    return ExceptionLimits(settings.flag_chance, settings.flag_money, settings.four_eyes or np.inf)
 
 
 def _asked(files: ShopFiles, settings: ServiceSettings) -> ShopFiles:

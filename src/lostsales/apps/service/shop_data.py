@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lostsales.apps.service.morning import USUAL, Thresholds
+from lostsales.apps.service.morning import USUAL, ExceptionLimits
 from lostsales.apps.service.uploads import Incoming
 from lostsales.data.databases.query import sales_source
 from lostsales.data.log import SalesLog
@@ -34,7 +34,7 @@ class ShopFiles:
     today: Path | None
     problem: Path | Problem | None = None
     supplier: str | None = None  # column
-    thresholds: Thresholds = USUAL
+    thresholds: ExceptionLimits = USUAL
 
     @classmethod
     def beside(cls, folder: Path, log: Path | None, today: Path | None, problem: Path | None) -> "ShopFiles":
@@ -74,7 +74,7 @@ class ShopData:
     columns: tuple[str, ...] = ()  # of the log
     uncounted: Table | None = None  # today's rows without the stock that was counted
     suppliers: dict[str, str] = field(default_factory=dict)  # of the products, empty without such a column
-    thresholds: Thresholds = USUAL
+    thresholds: ExceptionLimits = USUAL
 
     @classmethod
     def read(cls, files: ShopFiles, incoming: Sequence[Incoming] = (), problem: Problem | None = None) -> "ShopData":

@@ -17,7 +17,7 @@ from lostsales.apps.service.problems import documented
 from lostsales.apps.service.service import Service
 from lostsales.data.json_files import finite
 from lostsales.errors import LostSalesError
-from lostsales.evaluation.decision_results import DecisionResults, Recommended, decision_results
+from lostsales.evaluation.decision_results import DecisionResults, ShownRecommendations, decision_results
 from lostsales.evaluation.pilot.monitor import changes, monitor
 from lostsales.evaluation.pilot.plan import Pilot
 from lostsales.evaluation.results import plain
@@ -45,7 +45,7 @@ async def results_page(request: Request, service: Here, _: Reader) -> Response:
     return await shown_page(request, "results.html", {"found": found, "pilots": pilots})
 
 
-def recommended(service: Service) -> Recommended:
+def recommended(service: Service) -> ShownRecommendations:
     """Recommendations of the last lists, with the last decision on each."""
     import pyarrow.parquet as pq
 
@@ -67,7 +67,7 @@ def recommended(service: Service) -> Recommended:
             old if new is None else new for old, new in zip((price[at], order[at]), seen, strict=True)
         )
         decided[:, at] = [np.nan if value is None else value for value in (each.price, each.order)]
-    return Recommended(
+    return ShownRecommendations(
         columns["name"], columns["period"], price, order, columns["demand"].astype(float), status, *decided
     )
 
