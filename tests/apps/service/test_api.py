@@ -215,7 +215,7 @@ def test_decisions_are_stored_once_and_told(desk: Running) -> None:
         ({"series": "1", "status": "accepted", "price": 4}, "only a changed decision"),
         ({"series": "1", "status": "changed", "price": -4, "order": 1, "reason": "x"}, "greater than or equal to 0"),
         ({"series": "nobody", "status": "accepted"}, "must be a product of today's list"),
-        ({"series": "1", "status": "maybe"}, "'accepted', 'changed', 'declined' or 'withdrawn'"),
+        ({"series": "1", "status": "maybe"}, "'declined', 'withdrawn', 'approved' or 'comment'"),
     ],
 )
 def test_a_decision_that_is_not_whole_is_refused(desk: Running, decision: dict[str, Any], finding: str) -> None:

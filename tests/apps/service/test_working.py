@@ -11,7 +11,7 @@ import lostsales
 from lostsales.apps.service.working import alerts, send_alerts
 from lostsales.data.reading.gate import read_log
 from tests.apps.service.desks import Running, running, shop
-from tests.apps.service.test_orders import SECRET, receiver
+from tests.apps.service.test_orders import SECRET, receiver, wait_for
 
 PERIOD = 20  # of the list
 
@@ -80,6 +80,6 @@ def test_alerts_are_sent_once_and_signed(tmp_path: Path, monkeypatch: pytest.Mon
         assert told[0].startswith("newer data were refused")
         for _ in range(2):
             send_alerts(desk.service)
-        desk.service.alerts.close()  # type: ignore[union-attr]
+        wait_for(lambda: len(got) >= len(told))
         assert len(got) == len(told)
         assert [json.loads(body)["alert"] for _, body in got] == told

@@ -105,7 +105,7 @@ async def _orders(service: Service, supplier: str) -> list[SupplierOrder]:
     def work() -> list[SupplierOrder]:
         latest = {name: each for period in desk.morning.periods for name, each in service.store.latest(period).items()}
         today = dict(zip(desk.morning.name.tolist(), desk.morning.period.tolist(), strict=True))
-        latest = {name: each for name, each in latest.items() if today.get(name) == each.period and each.is_order}
+        latest = {name: each for name, each in latest.items() if today.get(name) == each.period}
         found = supplier_orders(desk, latest, read_terms(service.settings.suppliers))
         return [each for each in found if supplier in ("", each.supplier)]
 

@@ -103,7 +103,7 @@ def supplier_orders(
         return []
     listed, view = desk.morning, desk.day.view
     decided = [latest.get(name) for name in listed.name.tolist()]
-    units = np.array([0.0 if each is None else each.order or 0.0 for each in decided])
+    units = np.array([each.order or 0.0 if each is not None and each.is_order else 0.0 for each in decided])
     is_open = np.array([each is None for each in decided], dtype=bool) & (listed.order > 0)
     who = np.array(["" if each is None else each.who for each in decided], dtype=object)
     cost, case = desk.unit_cost(view), case_sizes(desk, view)
