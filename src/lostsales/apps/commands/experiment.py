@@ -195,7 +195,6 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
         *([f"Softmax behaviour has temperature {asked.temperature:g}."] if "softmax" in asked.behaviours else []),
         "",
         *_verdicts(claims, asked.behaviours),
-        "",
         *markdown_table(REFERENCE_HEAD, _references(results, rows)),
         "",
         f"In the claims below, pi* and oracle are those for discount {asked.scenario.discount:g}, the target of the "
