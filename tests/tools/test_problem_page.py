@@ -15,6 +15,9 @@ BESIDE: dict[str, dict[str, Any]] = {
     "stock_includes_arrivals": {"arrival": "before"},
     "open_time": TIMES,
     "out_of_stock_pace": TIMES | {"open_time": 16},
+    "waste_cost": {"product": {"shelf_life": 3}},
+    "issuing": {"product": {"shelf_life": 3}},
+    "salvage": {"product": {"season_end": "2026-09-30"}},
     "column": {"columns": {"series": ["Store ID", "Product ID"]}},
 }
 FOUND = (("clock", "calendars"), ("features", "calendar"))  # by reading a log or a problem, and not for the file
@@ -33,10 +36,10 @@ def test_every_key_has_a_description_and_stands_on_the_page(table: str, name: st
 def test_the_example_of_every_key_is_read(table: str, name: str) -> None:
     shown = example(models()[table], name)
     assert shown is not None, f"{table}.{name} has no Field(examples=...)"
-    keys: dict[str, Any] = {name: shown} if not table else {table: {name: shown}}
+    beside = BESIDE.get(name, {})
+    keys: dict[str, Any] = {name: shown} if not table else {table: beside.get(table, {}) | {name: shown}}
     if table == "features":
         keys = {"features": [{"name": "weekday", "kind": "categorical"} | keys["features"]]}
-    beside = BESIDE.get(name, {})
     assert Problem.model_validate(beside | keys) != Problem.model_validate(beside)
 
 
