@@ -16,7 +16,7 @@ from benchmarks.markdown import ROOT, markdown_table, results_folder
 
 EXPERIMENTS = {
     "released": "released",
-    "paper": "paper",
+    "appendix": "appendix",
     "steady": "steady",
     # To the letter next to our defaults: 50 runs, the paper's learners at ten levels, the others at three.
     **{
@@ -25,15 +25,13 @@ EXPERIMENTS = {
         for name, behaviours in {
             "released": "uniform,near-optimal,softmax",
             "steady": "uniform,near-optimal",
-            "paper": "uniform,near-optimal",
+            "appendix": "uniform,near-optimal",
         }.items()
     },
     "behaviours": "released --behaviours pi-star,softmax,ppo --ppo build/ppo --levels 10,50 "
     "--methods c-fqi,pc-fqi,fusion,c-fqi-default,pc-fqi-default,fusion-default",
 }
 KEPT = (".csv", ".md", ".png", ".parquet", "manifest.json")
-SHOWN = ("5", "10", "50")  # episodes; at the other levels there are the paper's learners only
-BEHAVIOURS = {"pi-star": "pi\\*", "ppo": "PPO"}
 METHODS = {
     "c-fqi": "C-FQI",
     "pc-fqi": "PC-FQI",
@@ -65,24 +63,6 @@ def run(name: str) -> Path:
     return kept
 
 
-def summary(folder: Path) -> str:
-    """Profit per period by method, behaviour and some levels, with 95 % intervals over runs."""
-    with (folder / "summary.csv").open(encoding="utf-8") as file:
-        found = {(row["method"], row["behaviour"], row["episodes"]): row for row in csv.DictReader(file)}
-    columns = [key for key in dict.fromkeys(key[1:] for key in found) if key[0] != "reference" and key[1] in SHOWN]
-    heads = [
-        episodes if behaviour in [each[0] for each in columns[:at]] else
-        f"{BEHAVIOURS.get(behaviour, behaviour)}, {episodes} episodes"
-        for at, (behaviour, episodes) in enumerate(columns)
-    ]  # fmt: skip
-    lines = [
-        [words, *(_figure(found.get((method, *column)), 2 if method == "planner" else 1) for column in columns)]
-        for method, words in METHODS.items()
-        if any(method == key[0] for key in found)
-    ]
-    return markdown_table(["learned from", *heads], lines)
-
-
 def distribution(folder: Path) -> str:
     """Mean, median and least over runs of C-FQI, PC-FQI and fusion, to the letter and with our defaults."""
     with (folder / "summary.csv").open(encoding="utf-8") as file:
@@ -103,32 +83,13 @@ def _spread(row: dict[str, str]) -> str:
 
 
 def verdicts(folder: Path) -> str:
-    """Every claim that was tested by behaviour: the verdict, and the difference over runs with its 95 % interval."""
-    with (folder / "claims.csv").open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["measured"]]
-    behaviours = [name for name in dict.fromkeys(row["behaviour"] for row in rows) if name != "any"]
-    found = {(row["claim"], row["behaviour"]): row for row in rows}
-    lines = [
-        [claim, *(_verdict(found.get((claim, name)) or found.get((claim, "any"))) for name in behaviours)]
-        for claim in dict.fromkeys(row["claim"] for row in rows)
-    ]
-    return markdown_table(["claim", *behaviours], lines)
-
-
-def _verdict(row: dict[str, str] | None) -> str:
-    if row is None:
-        return ""
-    words = "reproduced" if row["verdict"] == "holds" else row["verdict"]
-    return f"{words}: {float(row['mean']):.1f} ({float(row['low']):.1f} to {float(row['high']):.1f})"
-
-
-def _figure(row: dict[str, str] | None, digits: int) -> str:
-    return (
-        "" if row is None else f"{float(row['mean']):.{digits}f} ± {float(row['high']) - float(row['mean']):.{digits}f}"
-    )
+    """The first table of the summary: every claim by behaviour."""
+    lines = (folder / "summary.md").read_text(encoding="utf-8").splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("| claim"))
+    return "\n".join(lines[first : lines.index("", first)])
 
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or EXPERIMENTS:
         done = run(name)
-        print("\n\n".join([name, summary(done), distribution(done), verdicts(done)]))
+        print("\n\n".join([name, verdicts(done), distribution(done)]))

@@ -38,7 +38,7 @@ def test_the_command_from_end_to_end(tmp_path: Path) -> None:
     found = json.loads(run(*asked, "--json"))
     assert found["cells"] == 4 * (6 + 2 * 2 * 2)
     assert found["failures"] == []
-    assert {each["verdict"] for each in found["claims"]} <= {"holds", "not reproduced", "inconclusive"}
+    assert {each["verdict"] for each in found["claims"]} <= {"reproduced", "not reproduced", "inconclusive"}
     assert {path.name for path in folder.iterdir()} >= FILES | FIGURES
     for name in FIGURES:
         assert (folder / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
@@ -148,7 +148,7 @@ def test_a_level_at_which_a_method_was_not_fitted_is_empty_and_not_failed(
     page = as_markdown(results, summarise_results(results), check_claims(results))
     assert "| planner | 40.00 ± 0.00 | 40.00 ± 0.00 |  |  |  |  |  |  |  | 40.00 ± 0.00 |" in page
     assert "failed" not in page
-    assert "c-fqi - fqi-imputed: 23.333 (23.333 to 23.333) | holds | holds at 3 of 3 levels" in page
+    assert "c-fqi - fqi-imputed: 23.333 (23.333 to 23.333) | reproduced | at 3 of 3 levels" in page
     # The planner's lead is over its own levels: 40 less the mean of 20, 21 and 29.
     assert "planner - c-fqi: 16.667" in page
     print_outcome(results, tmp_path, [])

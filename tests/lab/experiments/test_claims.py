@@ -43,7 +43,7 @@ def claim(results: ExperimentResults, text: str, behaviour: str) -> Claim:
 
 def test_all_claims_hold_where_all_are_true() -> None:
     claims = check_claims(made_up(WITH_BASELINES, spread=0.1))
-    assert {each.verdict for each in claims} == {"holds"}
+    assert {each.verdict for each in claims} == {"reproduced"}
     assert len(claims) == 1 + 2 * (6 + 2 + 2 + 1)
     assert all(each.low < each.mean < each.high and each.n == 20 for each in claims)
 
@@ -72,9 +72,9 @@ def test_claims_that_are_false_are_not_reproduced() -> None:
         ("one Q per depth pays: c-fqi beats fqi-plugin", "uniform"),
     ):
         assert claim(results, text, behaviour).verdict == "not reproduced", text
-    assert claim(results, "pc-fqi rises with data", "near-optimal").verdict == "holds"
-    assert claim(results, "planner beats all", "uniform").verdict == "holds"
-    assert claim(results, "one Q per depth pays: c-fqi beats fqi-plugin", "near-optimal").verdict == "holds"
+    assert claim(results, "pc-fqi rises with data", "near-optimal").verdict == "reproduced"
+    assert claim(results, "planner beats all", "uniform").verdict == "reproduced"
+    assert claim(results, "one Q per depth pays: c-fqi beats fqi-plugin", "near-optimal").verdict == "reproduced"
 
 
 LEVELS = (5, 10, 20, 40)
@@ -83,8 +83,8 @@ LEVELS = (5, 10, 20, 40)
 @pytest.mark.parametrize(
     ("means", "verdict"),
     [
-        ((20.0, 22.0, 24.0, 26.0), "holds"),
-        ((20.0, 26.0, 26.0, 26.0), "holds"),  # level in the end, as curves are
+        ((20.0, 22.0, 24.0, 26.0), "reproduced"),
+        ((20.0, 26.0, 26.0, 26.0), "reproduced"),  # level in the end, as curves are
         ((26.0, 24.0, 22.0, 20.0), "not reproduced"),
         ((20.0, 30.0, 25.0, 22.0), "not reproduced"),  # the last is above the first, but it does not rise
         ((20.0, 20.0, 20.0, 20.0), "inconclusive"),
@@ -104,7 +104,7 @@ def test_a_fall_is_named_and_one_by_chance_is_not() -> None:
     note = claim(falls, "c-fqi rises with data", "uniform").note
     assert note == "2 of 3 steps between levels rise; beyond chance it falls from 10 to 20 episodes"
     chance = made_up(REFERENCES | {("uniform", "c-fqi"): (20.0, 25.0, 24.9, 31.0)}, spread=1.0, levels=LEVELS)
-    assert claim(chance, "c-fqi rises with data", "uniform").verdict == "holds"
+    assert claim(chance, "c-fqi rises with data", "uniform").verdict == "reproduced"
 
 
 def test_a_level_curve_rises_in_few_of_many_experiments() -> None:
@@ -115,7 +115,7 @@ def test_a_level_curve_rises_in_few_of_many_experiments() -> None:
         verdicts.append(
             claim(made_up(level, levels=LEVELS, noise_seed=seed), "c-fqi rises with data", "uniform").verdict
         )
-    assert verdicts.count("holds") <= 12  # 5 expected
+    assert verdicts.count("reproduced") <= 12  # 5 expected
     assert verdicts.count("not reproduced") <= 24  # 5 + 10 expected
 
 
@@ -137,8 +137,8 @@ def test_claims_about_published_figures_are_those_of_released_only() -> None:
 @pytest.mark.parametrize(
     ("ours", "verdict", "note"),
     [
-        ((27.3, 29.0), "holds", "below the published at 0 and above it at 0"),
-        ((30.0, 31.5), "holds", "below the published at 0 and above it at 2"),
+        ((27.3, 29.0), "reproduced", "below the published at 0 and above it at 0"),
+        ((30.0, 31.5), "reproduced", "below the published at 0 and above it at 2"),
         ((20.0, 22.0), "not reproduced", "below the published at 2 and above it at 0"),
         ((23.5, 28.0), "inconclusive", ""),  # about the margin of 2.5 below
     ],
@@ -204,11 +204,11 @@ def test_verdicts_at_their_edges() -> None:
     def interval(low: float, high: float) -> RunMean:
         return RunMean((low + high) / 2, 1.0, low, high, 9)
 
-    assert above(interval(0.1, 2)) == "holds"
+    assert above(interval(0.1, 2)) == "reproduced"
     assert above(interval(-2, -0.1)) == "not reproduced"
     assert above(interval(-1, 1)) == "inconclusive"
-    assert above(interval(-1, 1), bound=-2) == "holds"
-    assert within(interval(-0.5, 0.5), 1) == "holds"
+    assert above(interval(-1, 1), bound=-2) == "reproduced"
+    assert within(interval(-0.5, 0.5), 1) == "reproduced"
     assert within(interval(-3, -2), 1) == "not reproduced"
     assert within(interval(0.5, 1.5), 1) == "inconclusive"
     nothing = RunMean.of(np.zeros(0))

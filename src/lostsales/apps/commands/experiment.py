@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lostsales.lab.experiments.results import ExperimentResults, Row
 
 QUICK_LEVELS, QUICK_RUNS, QUICK_EPISODES = (5, 20), 4, 100  # of `--quick`: minutes instead of hours
-COLOURS = {"holds": "green", "not reproduced": "red", "inconclusive": "yellow"}
+COLOURS = {"reproduced": "green", "not reproduced": "red", "inconclusive": "yellow"}
 MOST_LEVELS = 5  # on the screen
 REFERENCE_HEAD = ("reference", "mean", "95 % interval")
 PUBLISHED_HEAD = ("behaviour", "method", "episodes", "ours", "published", "difference")
@@ -71,7 +71,7 @@ def experiment(
         bool, typer.Option("--quick", help="2 levels, 4 runs and 100 test episodes, for a first look.")
     ] = False,
     test_episodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Test episodes per policy; by default 200.")
+        int | None, typer.Option(min=1, max=MOST, help="Test episodes per policy; by default 500.")
     ] = None,
     iterations: Annotated[int, typer.Option(min=1, max=MOST, help="Iterations (K) of the methods that iterate.")] = 10,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The same seed gives the same table.")] = 0,
@@ -83,41 +83,42 @@ def experiment(
 
     Example: `lostsales experiment released --quick --out first-look`
     """
-    from lostsales.lab.experiments.design import BEHAVIOURS, LEVELS, TEST_EPISODES, Experiment, default_methods
-    from lostsales.lab.experiments.ppo_behaviour import ppo_checksum
-    from lostsales.lab.experiments.results import ExperimentResults
-    from lostsales.lab.experiments.run import WORKERS, run_experiment
-    from lostsales.simulation.scenario import Scenario
+    from lostsales.lab.experiments.design import BEHAVIOURS, LEVELS, TEST_EPISODES
+    from lostsales.lab.experiments.experiment import experiment as run_and_write
+    from lostsales.lab.experiments.run import WORKERS
 
-    asked = Experiment(
-        scenario=Scenario.load(scenario),
-        levels=whole_numbers("levels", levels, "5,10,20") if levels is not None else QUICK_LEVELS if quick else LEVELS,
-        runs=runs if runs is not None else QUICK_RUNS if quick else 50,
-        methods=names(methods) if methods else default_methods(),
-        behaviours=names(behaviours) if behaviours else BEHAVIOURS,
-        iterations=iterations,
-        test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else TEST_EPISODES,
-        ppo=None if ppo is None else ppo_checksum(ppo),
-        seed=seed,
-    )
     # A run begins with small logs and ends with large ones, so the speed of one moment says little.
     with progress("learning and testing") as report:
-        finished = run_experiment(asked, out, WORKERS if workers is None else workers, report, ppo)
-    results = ExperimentResults(asked, finished)
+        results = run_and_write(
+            scenario,
+            out,
+            levels=whole_numbers("levels", levels, "5,10,20")
+            if levels is not None
+            else QUICK_LEVELS
+            if quick
+            else LEVELS,
+            runs=runs if runs is not None else QUICK_RUNS if quick else 50,
+            methods=names(methods) if methods else None,
+            behaviours=names(behaviours) if behaviours else BEHAVIOURS,
+            ppo=ppo,
+            iterations=iterations,
+            test_episodes=test_episodes if test_episodes is not None else QUICK_EPISODES if quick else TEST_EPISODES,
+            workers=WORKERS if workers is None else workers,
+            seed=seed,
+            progress=report,
+        )
     written = write_outcome(results, out)
     show(as_json, lambda: to_json(results, out), lambda: print_outcome(results, out, written))
 
 
 def write_outcome(results: "ExperimentResults", folder: Path) -> list[Path]:
-    """Tables, the page `summary.md` and, where matplotlib is installed, the figures."""
+    """The page `summary.md` and, where matplotlib is installed, the figures."""
     from lostsales.apps.commands.experiment_figures import draw_figures
     from lostsales.data.output_files import replacing
     from lostsales.lab.experiments.claims import check_claims
     from lostsales.lab.experiments.results import summarise_results
-    from lostsales.lab.experiments.tables import write_tables
 
     rows, claims = summarise_results(results), check_claims(results)
-    write_tables(results, rows, claims, folder)
     with replacing(folder / "summary.md") as temporary:
         temporary.write_text(as_markdown(results, rows, claims), encoding="utf-8")
     return draw_figures(results, folder) if find_spec("matplotlib") else []
@@ -193,6 +194,7 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
         "settings that users get.",
         *([f"Softmax behaviour has temperature {asked.temperature:g}."] if "softmax" in asked.behaviours else []),
         "",
+        *_verdicts(claims, asked.behaviours),
         *markdown_table(REFERENCE_HEAD, _references(results, rows)),
         "",
         f"In the claims below, pi* and oracle are those for discount {asked.scenario.discount:g}, the target of the "
@@ -221,7 +223,7 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
     ]
     checked = [(each.claim, each.behaviour, _difference(each), each.verdict, each.note) for each in claims]
     lines += [
-        "## Claims",
+        "## Claims in full",
         "",
         *markdown_table(("claim", "behaviour", "difference over runs", "verdict", "note"), checked),
     ]
@@ -236,6 +238,21 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
     if failed := _failures(results):
         lines += ["## Cells that failed", "", *markdown_table(FAILURE_HEAD, failed)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _verdicts(claims: "list[Claim]", behaviours: tuple[str, ...]) -> list[str]:
+    """A row a claim, a column a behaviour: the verdict, and the difference with its interval."""
+    found = {
+        (each.claim, behaviour): f"{each.verdict}: {each.mean:.1f} ({_span(each, 1)})"
+        for each in claims
+        for behaviour in (behaviours if each.behaviour == "any" else (each.behaviour,))
+        if each.n
+    }
+    rows = [
+        (claim, *(found.get((claim, each), "") for each in behaviours))
+        for claim in dict.fromkeys(key[0] for key in found)
+    ]
+    return markdown_table(("claim", *behaviours), rows)
 
 
 def _by_behaviour(rows: "list[Row]") -> "list[tuple[str, dict[str, dict[int, Row]]]]":

@@ -16,6 +16,7 @@ from lostsales.lab.experiments.design import PAPER, REFERENCE, Cell, CellResult,
 from lostsales.lab.experiments.folder import read_manifest, reference_path
 from lostsales.lab.experiments.ppo_behaviour import ppo_behaviour
 from lostsales.learn.fit import fit
+from lostsales.learn.function.depth_regression import HyperparameterSearch, sharing_searches
 from lostsales.policy.policy import Policy
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.simulator import evaluate_policy, simulate
@@ -56,7 +57,14 @@ def _policy(folder: Path, experiment: Experiment, cell: Cell) -> Policy:
     options: dict[str, Any] = {"pricing": "free"}
     options |= {"iterations": experiment.iterations} if learner in FITTED_Q_ITERATION else {}
     options |= own
-    return fit(log, learner, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
+    with sharing_searches(_searches(folder, cell.behaviour, cell.run, cell.episodes)):
+        return fit(log, learner, seed=experiment.fit_seed(cell.behaviour, cell.run), **options)
+
+
+@lru_cache(maxsize=1)
+def _searches(folder: Path, behaviour: str, run: int, episodes: int) -> dict[str, HyperparameterSearch]:  # noqa: ARG001
+    """What the learners of one log share."""
+    return {}
 
 
 @lru_cache(maxsize=2)  # the cells of a run follow each other

@@ -1,4 +1,4 @@
-"""The paper's claims (Section 5) and our questions, tested by differences over runs: hold, not reproduced, undecided.
+"""The paper's claims (Section 5) and our questions, tested by differences over runs: reproduced, not, or inconclusive.
 
 Differences between our own results are paired over runs; those to the published figures are of independent means.
 """
@@ -14,7 +14,7 @@ from lostsales.lab.experiments.design import PAPER
 from lostsales.lab.experiments.results import ExperimentResults, RunMean
 from lostsales.types import Floats
 
-Verdict = Literal["holds", "not reproduced", "inconclusive"]
+Verdict = Literal["reproduced", "not reproduced", "inconclusive"]
 OURS = ("planner", "replay-fqi")
 # C-FQI less its depths: one Q on the last observation, raw or with the mean of a hidden demand (Appendix C).
 WITHOUT_DEPTH = ("fqi-imputed", "fqi-plugin")
@@ -58,14 +58,14 @@ def check_claims(results: ExperimentResults) -> list[Claim]:
 def above(interval: RunMean, bound: float = 0.0) -> Verdict:
     """Verdict on a mean being above a bound."""
     if interval.low > bound:
-        return "holds"
+        return "reproduced"
     return "not reproduced" if interval.high <= bound else "inconclusive"
 
 
 def within(interval: RunMean, margin: float) -> Verdict:
     """Verdict on a mean being within a margin of 0."""
     if -margin < interval.low and interval.high < margin:
-        return "holds"
+        return "reproduced"
     outside = interval.low >= margin or interval.high <= -margin
     return "not reproduced" if outside else "inconclusive"
 
@@ -137,7 +137,8 @@ def _beats(results: ExperimentResults, behaviour: str, method: str, rival: str, 
     overall = RunMean.of(over_levels(difference))
     common = ~np.isnan(difference).all(axis=0)
     levels = [above(RunMean.of(column)) for column in difference.T[common]]
-    note = f"holds at {levels.count('holds')} of {len(levels)} levels, the reverse at {levels.count('not reproduced')}"
+    yes, no = levels.count("reproduced"), levels.count("not reproduced")
+    note = f"at {yes} of {len(levels)} levels, the reverse at {no}"
     return _claim(text, behaviour, f"{method} - {rival}", overall, above(overall), note)
 
 
@@ -178,8 +179,8 @@ def _beats_all(results: ExperimentResults, behaviour: str, method: str) -> Claim
     against = {rival: RunMean.of(over_levels(own - results.values(behaviour, rival))) for rival in rivals}
     verdicts = {rival: above(interval) for rival, interval in against.items()}
     closest = min(against, key=lambda rival: np.nan_to_num(against[rival].mean, nan=np.inf))
-    beaten = sum(verdict == "holds" for verdict in verdicts.values())
-    overall: Verdict = "holds" if beaten == len(rivals) else "inconclusive"
+    beaten = sum(verdict == "reproduced" for verdict in verdicts.values())
+    overall: Verdict = "reproduced" if beaten == len(rivals) else "inconclusive"
     if "not reproduced" in verdicts.values():
         overall = "not reproduced"
     note = f"beats {beaten} of {len(rivals)}; the closest is {closest}"

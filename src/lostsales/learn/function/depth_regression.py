@@ -1,8 +1,11 @@
 """Ridge regression of one depth: choice of hyperparameters, factors, and the posterior variance of the penalty."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from itertools import pairwise
+from hashlib import sha256
+from itertools import chain, pairwise
 from typing import Literal, TypeGuard
 
 import numpy as np
@@ -117,18 +120,35 @@ class HyperparameterSearch:
         cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
     ) -> "HyperparameterSearch":
         """Prepare from the standardised rows of a depth and their folds (test, train)."""
+        kept = _SHARED.get()
+        if kept is None:
+            return cls._prepared(history, action, folds, function, seed)
+        arrays = b"".join(each.tobytes() for each in (history, action, *chain(*folds)))
+        key = sha256(f"{function.model_dump_json()} {seed} ".encode() + arrays).hexdigest()
+        if key not in kept:
+            kept[key] = cls._prepared(history, action, folds, function, seed)
+        return kept[key]
+
+    @classmethod
+    def _prepared(
+        cls, history: Floats, action: Floats, folds: list[tuple[Bools, Bools]], function: FunctionClass, seed: int
+    ) -> "HyperparameterSearch":
         size, rank = function.pilot(len(history))
         rows = subsample(len(history), size, seed)
         history, action = history[rows], action[rows]
         parts = [(test[rows], train[rows]) for test, train in folds]
         at = subsample(len(rows), rank, seed)
         kernels: tuple[Kernel | None, ...] = function.kernels if function.kind == "kernel" else (None,)
-        maps = (_map(kernel, history[at], action[at], function) for kernel in kernels)
         method = CrossValidation if len(at) < SPECTRAL_FROM else SpectralCrossValidation
-        trials = tuple(
-            method.of(_features(mapped, history, action), parts, _ridges(mapped, function.ridges, len(rows)))
-            for mapped in maps
-        )
+
+        def trial_of(kernel: Kernel | None) -> CrossValidation | SpectralCrossValidation:
+            if kernel is not None and method is SpectralCrossValidation and len(at) == len(rows):
+                gram = kernel.between((history, action), (history, action))
+                return SpectralCrossValidation.of_gram(gram, parts, function.ridges)
+            mapped = _map(kernel, history[at], action[at], function)
+            return method.of(_features(mapped, history, action), parts, _ridges(mapped, function.ridges, len(rows)))
+
+        trials = tuple(map(trial_of, kernels))
         return cls(rows, kernels, function.ridges, trials, function.error)
 
     def choose(self, targets: Floats) -> Hyperparameters:
@@ -148,6 +168,19 @@ class HyperparameterSearch:
         """Held-out residuals of centred targets with the chosen hyperparameters, (tested rows of the subsample,)."""
         trial, ridge = self.trials[self.kernels.index(chosen.kernel)], self.ridges.index(chosen.ridge)
         return np.asarray(trial.residuals(targets[self.rows])[:, ridge])
+
+
+_SHARED: ContextVar[dict[str, HyperparameterSearch] | None] = ContextVar("searches that fits share", default=None)
+
+
+@contextmanager
+def sharing_searches(kept: dict[str, HyperparameterSearch]) -> Iterator[None]:
+    """Keep every search, and take it again where another learner has the same rows: it does not depend on targets."""
+    token = _SHARED.set(kept)
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
 
 
 def _map(kernel: Kernel | None, history: Floats, action: Floats, function: FunctionClass) -> FeatureMap:

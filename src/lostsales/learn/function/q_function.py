@@ -16,7 +16,7 @@ from lostsales.saved_fields import MOST_SIZE, POSITIVE, Axis, NonNegative, Numbe
 from lostsales.types import Bools, Floats, Ints
 
 Ridge = Annotated[float, Field(gt=0)]  # 1e-9 is as good as ordinary least squares
-# In `paper`, C-FQI from 50,000 rows earned 4.1 with kernels chosen on 400 rows, 4.3 to 4.4 on 1,000 to 4,000.
+# In `appendix`, C-FQI from 50,000 rows earned 4.1 with kernels chosen on 400 rows, 4.3 to 4.4 on 1,000 to 4,000.
 MOST_PILOT_ROWS = 2_000
 RENAMED = {"spared": "unpenalized_share", "spared_ratio": "unpenalized_ratio"}  # old: new
 

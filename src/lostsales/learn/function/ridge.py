@@ -106,13 +106,28 @@ class SpectralCrossValidation:
         """Decompose once, and factor what every fold leaves out."""
         spectrum, vectors = eigh(phi.T @ phi, driver="evd", check_finite=False, overwrite_a=True)
         kept = spectrum > SPECTRAL_ROUNDING * min(ridges)
-        spectrum, rotated = spectrum[kept], phi @ vectors[:, kept]
+        return cls._factored(phi @ vectors[:, kept], spectrum[kept], folds, ridges)
+
+    @classmethod
+    def of_gram(
+        cls, gram: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]
+    ) -> "SpectralCrossValidation":
+        """The same of PhiPhi', such as a kernel between all rows, which is overwritten."""
+        spectrum, vectors = eigh(gram, driver="evd", check_finite=False, overwrite_a=True)
+        kept = spectrum > SPECTRAL_ROUNDING * min(ridges)
+        return cls._factored(vectors[:, kept] * np.sqrt(spectrum[kept]), spectrum[kept], folds, ridges)
+
+    @classmethod
+    def _factored(
+        cls, rotated: Floats, spectrum: Floats, folds: list[tuple[Bools, Bools]], ridges: tuple[float, ...]
+    ) -> "SpectralCrossValidation":
         tested = [fold for fold in folds if fold[0].any()]
         factors = []
         for _, train in tested:
             out, each = rotated[~train], []
             for ridge in ridges:
-                left = dsyrk(-1.0, out / np.sqrt(spectrum + ridge), lower=1)  # one triangle, half the work
+                # One triangle, half the work; transposed, as LAPACK keeps columns together.
+                left = dsyrk(-1.0, (out / np.sqrt(spectrum + ridge)).T, trans=1, lower=1)
                 left[np.diag_indices_from(left)] += 1.0
                 root, failed = dpotrf(left, lower=1, overwrite_a=1)
                 each.append((root, failed > 0))
