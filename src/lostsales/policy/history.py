@@ -16,6 +16,7 @@ from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
 from lostsales.policy.recent_demand import RecentDemand
+from lostsales.policy.shelf import believed_ages
 from lostsales.policy.view import Action, ClosedPeriod, View, order_limit
 from lostsales.types import Floats, Ints
 
@@ -130,6 +131,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
     opened = _open_period(log, runs, rows)
     names = log.names[log.series[rows]]
     recent = recent_demand(log, runs, log.series[rows], rows)
+    ages = None if log.stock is None else believed_ages(log, log.series[rows], rows, log.stock[rows])
     return replace(
         opened,
         last_stockout=depth > 0,
@@ -138,6 +140,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         names=names,
         recent=recent,
         dates=log.period[rows],
+        ages=ages,
     )
 
 

@@ -6,7 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales._jit import compiled
-from lostsales.data.economics import StockFlow, UnitCosts, carried, order_room, period_profit, stocked
+from lostsales.data.economics import (
+    StockFlow,
+    UnitCosts,
+    carried,
+    expire,
+    issue,
+    order_room,
+    period_profit,
+    stocked,
+    waste_loss,
+)
 from lostsales.types import Bools, Floats, Ints
 
 LOST = -1  # instead of the lead time of an order that never arrives
@@ -26,6 +36,30 @@ class Terms(NamedTuple):
     hold: int  # periods for which a price is kept once it is set
 
 
+class Shelves(NamedTuple):
+    """Stock of goods that perish; nothing has an entry where units keep for ever."""
+
+    units: Floats  # (series, longest shelf life) by remaining life, those in the last period of it first
+    life: Ints  # (series,) periods
+    waste_cost: Floats  # (series,) of a unit thrown away
+    from_oldest: Floats  # (series,) share of the units sold that are the oldest ones
+
+    def take(self, rows: Ints) -> "Shelves":
+        """Some of the series."""
+        return self if self.units.shape[1] == 0 else Shelves._make(each[rows] for each in self)
+
+
+FOR_EVER = Shelves(np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
+
+
+class UnitShelf(NamedTuple):
+    """The shelf of a series."""
+
+    units: Floats = np.empty(0)  # (shelf life,) empty where units keep for ever
+    waste_cost: float = 0.0
+    from_oldest: float = 1.0
+
+
 class Unit(NamedTuple):
     """A series within the search."""
 
@@ -34,6 +68,7 @@ class Unit(NamedTuple):
     multiple: float
     minimum: float
     arriving: float  # share of what is ordered that arrives in the mean
+    shelf: UnitShelf = UnitShelf()
 
 
 class Futures(NamedTuple):
@@ -58,14 +93,25 @@ class Work(NamedTuple):
     goal: Floats  # (paths,) up to which is ordered
     coming: Floats  # as arrivals
     profit: Floats  # (TOGETHER, periods + 1, paths) discounted, and what is left at the end
+    ages: Floats  # (paths, longest shelf life)
+    shelf: Floats  # (longest shelf life,)
 
 
 @compiled
-def work_of(demand: Floats, arrivals: Floats) -> Work:
+def work_of(demand: Floats, arrivals: Floats, longest_life: int) -> Work:
     """Room for futures of this shape."""
     periods, paths = demand.shape
-    profit = np.zeros((TOGETHER, periods + 1, paths))
-    return Work(np.empty(paths), np.empty(paths), np.empty(paths), np.empty(paths), np.empty(arrivals.shape), profit)
+    profit, ages = np.zeros((TOGETHER, periods + 1, paths)), np.empty((paths, longest_life))
+    one, shelf = np.empty(paths), np.empty(longest_life)
+    return Work(one, one.copy(), one.copy(), one.copy(), np.empty(arrivals.shape), profit, ages, shelf)
+
+
+@compiled
+def shelf_of(shelves: Shelves, i: int) -> UnitShelf:
+    """The shelf of a series."""
+    if shelves.units.shape[1] == 0:
+        return UnitShelf(np.empty(0), 0.0, 1.0)
+    return UnitShelf(shelves.units[i, : shelves.life[i]], shelves.waste_cost[i], shelves.from_oldest[i])
 
 
 @compiled
@@ -74,7 +120,8 @@ def rolled_out(
 ) -> None:
     """Fill `value` with the mean discounted profit of the first `count` rules.
 
-    A rule orders `first` today, and later up to `level` times the usual demand of a period.
+    A rule orders `first` today, and later up to `level` times the usual demand of a period. Units that are expected to
+    be thrown away before the order covers demand do not count as stock (Broekmeulen and van Donselaar, 2009).
     """
     paths = futures.demand.shape[1]
     for low in range(0, count, TOGETHER):
@@ -93,18 +140,25 @@ def roll_out(
     """Fill `profit` (periods + 1, paths) with what each period of a path earns, and with what is left at its end."""
     periods, paths = futures.demand.shape
     held, on_way, order, coming = work.held, work.on_way, work.order, work.coming
-    costs, share, flow = unit.costs, terms.share, terms.flow
+    costs, share, flow, shelf = unit.costs, terms.share, terms.flow, unit.shelf
+    life, ages = len(shelf.units), work.ages[:, : len(shelf.units)]
+    ahead = len(coming) - periods - 2 + terms.review  # periods before the last one that an order covers
     for t in range(len(coming)):
         for s in range(paths):
             coming[t, s] = futures.arrivals[t, s]
     for s in range(paths):
         held[s], on_way[s], order[s] = unit.stock, futures.on_way[s], first
+        for k in range(life):
+            ages[s, k] = shelf.units[k]
     worth = 1.0
     for t in range(periods):
         if t > 0:
             cover, last = futures.cover[t], futures.cover.shape[1] - 1
             for s in range(paths):
                 work.goal[s] = level * cover[min(s, last)]
+            if life > 0:
+                for s in range(paths):
+                    work.goal[s] += expected_waste(ages[s], coming, t, s, cover[min(s, last)], ahead, shelf, work)
             order_up_to(futures.may_order[t], unit, terms, work)
         if futures.common_lead[t] == MIXED:
             for s in range(paths):
@@ -118,17 +172,53 @@ def roll_out(
                 later[s] += share * order[s]
                 on_way[s] += share * order[s]
         arrived, demand, price, earned = coming[t], futures.demand[t], futures.price[t], profit[t]
-        for s in range(paths):
-            on_way[s] -= arrived[s]
-            available = stocked(held[s], arrived[s], flow)
-            sold = min(available, demand[s])
-            earned[s] = worth * period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
-            held[s] = carried(available, demand[s], flow)
+        if life == 0:
+            for s in range(paths):
+                on_way[s] -= arrived[s]
+                available = stocked(held[s], arrived[s], flow)
+                sold = min(available, demand[s])
+                earned[s] = worth * period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
+                held[s] = carried(available, demand[s], flow)
+        else:
+            for s in range(paths):
+                on_way[s] -= arrived[s]
+                available = stocked(held[s], arrived[s], flow)
+                sold = min(available, demand[s])
+                ages[s, life - 1] += available - held[s]
+                issue(ages[s], sold, shelf.from_oldest * sold)
+                wasted = expire(ages[s])
+                now = period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
+                earned[s] = worth * (now - waste_loss(wasted, shelf.waste_cost, costs))
+                held[s] = carried(available, demand[s], flow) - wasted
         worth *= terms.discount
-    # What is left saves as much of later orders.
-    saved = profit[periods]
+    # What is left saves as much of later orders, but for what will be thrown away.
+    saved, cover, last = profit[periods], futures.cover[periods - 1], futures.cover.shape[1] - 1
     for s in range(paths):
         saved[s] = worth * costs.order * (max(held[s], 0.0) + on_way[s])
+        if life > 0:
+            wasted = expected_waste(ages[s], coming, periods, s, cover[min(s, last)], life, shelf, work)
+            saved[s] -= worth * (costs.order + shelf.waste_cost) * wasted
+
+
+@compiled
+def expected_waste(
+    ages: Floats, arrivals: Floats, t: int, s: int, demand: float, periods: int, shelf: UnitShelf, work: Work
+) -> float:
+    """Units of a shelf, and of what is on the way to it, that are thrown away in so many periods of a constant demand."""
+    units, found, stock = work.shelf[: len(ages)], 0.0, 0.0
+    for k in range(len(ages)):
+        units[k] = ages[k]
+        stock += ages[k]
+    for k in range(t, t + periods):
+        if k < len(arrivals):
+            units[-1] += arrivals[k, s]
+            stock += arrivals[k, s]
+        sold = min(stock, demand)
+        issue(units, sold, shelf.from_oldest * sold)
+        wasted = expire(units)
+        found += wasted
+        stock -= sold + wasted
+    return found
 
 
 @compiled
