@@ -22,7 +22,6 @@ SUMMED = (
     "time_out",
     "revenue",
 )  # with sales; of these nothing happens in a filled row
-CARRIED = ("stock", "closing", "price", "order_cost", "holding_cost", "lost_cost")
 DATE = "date"  # name of the period where it was in two columns
 
 

@@ -165,9 +165,9 @@ def _price(reader: ColumnReader, problem: Problem, sales: Floats, codes: Ints, p
 def price_of_revenue(revenue: Floats, sales: Floats, codes: Ints, period: Array) -> Floats:
     """Revenue per unit, (rows,); in rows without a sale the price before, else the next one, NaN if there is none.
 
-    >>> revenue, sales, period = np.array([0, 4.5, 0, 9.99]), np.array([0, 3, 0, 10]), np.arange(4)
+    >>> revenue, sales, period = np.array([0, 4.5, 0, 9.9]), np.array([0, 3, 0, 10]), np.arange(4)
     >>> price_of_revenue(revenue, sales, np.zeros(4, dtype=int), period)
-    array([1.5, 1.5, 1.5, 1. ])
+    array([1.5 , 1.5 , 1.5 , 0.99])
     """
     ordering = np.lexsort((period, codes))
     with np.errstate(divide="ignore", invalid="ignore"):
