@@ -31,7 +31,9 @@ class ShelfLives:
             return None
         cost, oldest = log.products.means(log.waste_cost), log.products.means(log.from_oldest)
         life = np.rint(log.products.means(log.shelf_life))
-        return cls(np.r_[life, np.rint(np.median(life))], np.r_[cost, np.median(cost)], np.r_[oldest, np.median(oldest)])
+        return cls(
+            np.r_[life, np.rint(np.median(life))], np.r_[cost, np.median(cost)], np.r_[oldest, np.median(oldest)]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +122,7 @@ def believed_ages(log: SalesLog, series: Ints, end: Ints, stock: Floats) -> Floa
     if log.shelf_life is None or log.from_oldest is None or log.stock is None or log.ledger is None:
         return None
     first, last = log.starts[series], np.maximum(end - 1, 0)
-    life, before = log.shelf_life[last].astype(np.int64), log.problem.arrival == "before"
+    life = log.shelf_life[last].astype(np.int64)
     shelf = Shelf.fresh(log.problem, life, log.from_oldest[last], np.zeros(len(end)))
     after, wasted = stock_after(log), np.zeros(len(log)) if log.wasted is None else log.wasted
     back = np.minimum(end - first, LOOK_BACK * life)

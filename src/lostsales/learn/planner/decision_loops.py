@@ -1,6 +1,6 @@
 """Compiled decisions: the value of every action one period ahead, and what demand is expected, lost and hidden."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,8 @@ class Rows(NamedTuple):
 
     def take(self, rows: Ints) -> "Rows":
         """Some of the rows."""
-        return Rows(*(each[rows] for each in self[:-1]), self.shelves.take(rows))
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in self._fields if name != "shelves"}
+        return Rows(**columns, shelves=self.shelves.take(rows))
 
 
 class PricedRows(NamedTuple):

@@ -242,7 +242,9 @@ def planned(
         discount=discount,
         iterations=settings.iterations,
         every_state=every_state,
-        on_paths=Search(settings.paths, max(settings.ahead, LAW_AHEAD), settings.seed).of(problem) if on_paths else None,
+        on_paths=Search(settings.paths, max(settings.ahead, LAW_AHEAD), settings.seed).of(problem)
+        if on_paths
+        else None,
         local=local,
     )
     latents, following = plans.solved(progress)

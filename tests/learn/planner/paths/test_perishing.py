@@ -30,6 +30,7 @@ from lostsales.policy.period import transition
 from lostsales.policy.shelf import Shelf, believed_ages
 from lostsales.policy.simple import BaseStockRule
 from lostsales.policy.view import Action
+from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import evaluate_policy, simulate
 from tests.learn.planner.paths.test_orders import situation
@@ -51,12 +52,21 @@ def test_a_roll_out_earns_what_the_periods_of_the_simulator_earn(arrival: str, i
     stock = ages.sum()
     arrivals, lead = np.zeros((periods + longest + 1, paths)), np.full((periods, paths), longest)
     futures = Futures(
-        demand, np.full(periods, 10.0), arrivals, np.zeros(paths), lead, lead[:, 0], np.ones((periods, 1)), lead[:, 0] > -1
+        demand,
+        np.full(periods, 10.0),
+        arrivals,
+        np.zeros(paths),
+        lead,
+        lead[:, 0],
+        np.ones((periods, 1)),
+        lead[:, 0] > -1,
     )
-    unit = Unit(stock, COSTS, 1.0, 0.0, 1.0, UnitShelf(ages, 7.0, float(shop.product.oldest_first)))
+    unit = Unit(stock, COSTS, 1.0, 0.0, 1.0, UnitShelf(3, 7.0, float(shop.product.oldest_first)))
     value = np.empty(1)
     terms = terms_of(shop)
-    rolled_out(np.array([order]), np.zeros(1), 1, futures, unit, terms, work_of(demand, arrivals, 3), value)
+    work = work_of(demand, arrivals, 3)
+    work.ages[-2] = ages
+    rolled_out(np.array([order]), np.zeros(1), 1, futures, unit, terms, work, value)
 
     shelf = Shelf(np.repeat(ages[:, None], paths, axis=1), np.full(paths, 3), np.full(paths, shop.product.oldest_first))
     held, earned = np.full(paths, stock), np.zeros(paths)
@@ -74,8 +84,8 @@ def test_expected_waste_by_hand() -> None:
     work, arrivals = work_of(np.zeros((2, 1)), np.zeros((3, 1)), 2), np.zeros((3, 1))
 
     def wasted(periods: int, from_oldest: float) -> float:
-        shelf = UnitShelf(np.array([5.0, 4.0]), 0.0, from_oldest)
-        return float(expected_waste(shelf.units, arrivals, 0, 0, 2.0, periods, shelf, work))
+        work.ages[-2] = [5.0, 4.0]
+        return float(expected_waste(-2, arrivals, 0, 0, 2.0, periods, UnitShelf(2, 0.0, from_oldest), work))
 
     assert [wasted(0, 1.0), wasted(1, 1.0), wasted(2, 1.0)] == [0.0, 3.0, 5.0]
     assert [wasted(1, 0.0), wasted(2, 0.0), wasted(9, 0.0)] == [5.0, 5.0, 5.0]
@@ -109,6 +119,7 @@ def test_ages_follow_from_receipts_sales_and_waste(issuing: str, lead_time: int)
     assert log.stock is not None
     found = believed_ages(log, log.series[rows], rows, log.stock[rows])
     assert truth.ages is not None
+    assert found is not None
     np.testing.assert_allclose(found, truth.ages[rows], atol=1e-9)
 
 
@@ -131,7 +142,7 @@ def test_planner_from_500_rows_beats_the_best_base_stock_rule_and_is_near_the_op
     log, _ = simulate(scenario, episodes=10, seed=4)
     policy = lostsales.fit(log)
     exact = solve_reference(scenario, "oracle", Criterion(1.0)).policy
-    rules = [BaseStockRule(scenario.problem, float(level), 0.0) for level in range(7, 15)]
+    rules: list[Any] = [BaseStockRule(scenario.problem, float(level), 0.0) for level in range(7, 15)]
     planned, best, *others = (
         evaluate_policy(scenario, each, 30, seed=5).mean_profit for each in (policy, exact, *rules)
     )
@@ -150,5 +161,5 @@ def test_both_ways_of_deciding(tmp_path: Any) -> None:
     assert isinstance(paths, PathPolicy)
     assert paths.goods is not None
     paths.save(tmp_path / "policy")
-    loaded = lostsales.load(tmp_path / "policy")
-    assert evaluate_policy(Scenario.load("perishable"), loaded, 2) == evaluate_policy(Scenario.load("perishable"), paths, 2)
+    scenario, loaded = Scenario.load("perishable"), named_policy(str(tmp_path / "policy"), Scenario.load("perishable"))
+    assert evaluate_policy(scenario, loaded, 2) == evaluate_policy(scenario, paths, 2)

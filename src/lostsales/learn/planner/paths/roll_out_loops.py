@@ -53,9 +53,9 @@ FOR_EVER = Shelves(np.empty((0, 0)), np.empty(0, dtype=np.int64), np.empty(0), n
 
 
 class UnitShelf(NamedTuple):
-    """The shelf of a series."""
+    """The shelf of a series: numbers only, as compiled calls count references to arrays."""
 
-    units: Floats = np.empty(0)  # (shelf life,) empty where units keep for ever
+    life: int = 0  # periods, 0 where units keep for ever
     waste_cost: float = 0.0
     from_oldest: float = 1.0
 
@@ -93,25 +93,27 @@ class Work(NamedTuple):
     goal: Floats  # (paths,) up to which is ordered
     coming: Floats  # as arrivals
     profit: Floats  # (TOGETHER, periods + 1, paths) discounted, and what is left at the end
-    ages: Floats  # (paths, longest shelf life)
-    shelf: Floats  # (longest shelf life,)
+    ages: (
+        Floats  # (paths + 2, longest shelf life) stock by remaining life: of paths, at the opening, and of a reckoning
+    )
 
 
 @compiled
 def work_of(demand: Floats, arrivals: Floats, longest_life: int) -> Work:
     """Room for futures of this shape."""
     periods, paths = demand.shape
-    profit, ages = np.zeros((TOGETHER, periods + 1, paths)), np.empty((paths, longest_life))
-    one, shelf = np.empty(paths), np.empty(longest_life)
-    return Work(one, one.copy(), one.copy(), one.copy(), np.empty(arrivals.shape), profit, ages, shelf)
+    profit, ages = np.zeros((TOGETHER, periods + 1, paths)), np.zeros((paths + 2, longest_life))
+    shape = arrivals.shape
+    return Work(np.empty(paths), np.empty(paths), np.empty(paths), np.empty(paths), np.empty(shape), profit, ages)
 
 
 @compiled
-def shelf_of(shelves: Shelves, i: int) -> UnitShelf:
-    """The shelf of a series."""
+def open_shelf(shelves: Shelves, i: int, work: Work) -> UnitShelf:
+    """The shelf of a series, whose stock by remaining life is put into `work`."""
     if shelves.units.shape[1] == 0:
-        return UnitShelf(np.empty(0), 0.0, 1.0)
-    return UnitShelf(shelves.units[i, : shelves.life[i]], shelves.waste_cost[i], shelves.from_oldest[i])
+        return UnitShelf(0, 0.0, 1.0)
+    work.ages[-2] = shelves.units[i]
+    return UnitShelf(shelves.life[i], shelves.waste_cost[i], shelves.from_oldest[i])
 
 
 @compiled
@@ -140,25 +142,26 @@ def roll_out(
     """Fill `profit` (periods + 1, paths) with what each period of a path earns, and with what is left at its end."""
     periods, paths = futures.demand.shape
     held, on_way, order, coming = work.held, work.on_way, work.order, work.coming
-    costs, share, flow, shelf = unit.costs, terms.share, terms.flow, unit.shelf
-    life, ages = len(shelf.units), work.ages[:, : len(shelf.units)]
-    ahead = len(coming) - periods - 2 + terms.review  # periods before the last one that an order covers
+    costs, share, flow, perishes = unit.costs, terms.share, terms.flow, unit.shelf.life > 0
     for t in range(len(coming)):
         for s in range(paths):
             coming[t, s] = futures.arrivals[t, s]
     for s in range(paths):
         held[s], on_way[s], order[s] = unit.stock, futures.on_way[s], first
-        for k in range(life):
-            ages[s, k] = shelf.units[k]
+    if perishes:
+        for s in range(paths):
+            for k in range(unit.shelf.life):
+                work.ages[s, k] = work.ages[-2, k]
     worth = 1.0
     for t in range(periods):
         if t > 0:
             cover, last = futures.cover[t], futures.cover.shape[1] - 1
             for s in range(paths):
                 work.goal[s] = level * cover[min(s, last)]
-            if life > 0:
-                for s in range(paths):
-                    work.goal[s] += expected_waste(ages[s], coming, t, s, cover[min(s, last)], ahead, shelf, work)
+            if perishes:
+                # The last of the periods that an order covers wastes nothing that it needs.
+                ahead = len(coming) - periods - 2 + terms.review
+                add_expected_waste(t, ahead, 1.0, cover, unit.shelf, work, work.goal)
             order_up_to(futures.may_order[t], unit, terms, work)
         if futures.common_lead[t] == MIXED:
             for s in range(paths):
@@ -172,41 +175,60 @@ def roll_out(
                 later[s] += share * order[s]
                 on_way[s] += share * order[s]
         arrived, demand, price, earned = coming[t], futures.demand[t], futures.price[t], profit[t]
-        if life == 0:
+        if perishes:
+            sell_from_shelves(arrived, demand, price, worth, unit, flow, work, earned)
+        else:
             for s in range(paths):
                 on_way[s] -= arrived[s]
                 available = stocked(held[s], arrived[s], flow)
                 sold = min(available, demand[s])
                 earned[s] = worth * period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
                 held[s] = carried(available, demand[s], flow)
-        else:
-            for s in range(paths):
-                on_way[s] -= arrived[s]
-                available = stocked(held[s], arrived[s], flow)
-                sold = min(available, demand[s])
-                ages[s, life - 1] += available - held[s]
-                issue(ages[s], sold, shelf.from_oldest * sold)
-                wasted = expire(ages[s])
-                now = period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
-                earned[s] = worth * (now - waste_loss(wasted, shelf.waste_cost, costs))
-                held[s] = carried(available, demand[s], flow) - wasted
         worth *= terms.discount
     # What is left saves as much of later orders, but for what will be thrown away.
-    saved, cover, last = profit[periods], futures.cover[periods - 1], futures.cover.shape[1] - 1
+    saved = profit[periods]
     for s in range(paths):
         saved[s] = worth * costs.order * (max(held[s], 0.0) + on_way[s])
-        if life > 0:
-            wasted = expected_waste(ages[s], coming, periods, s, cover[min(s, last)], life, shelf, work)
-            saved[s] -= worth * (costs.order + shelf.waste_cost) * wasted
+    if perishes:
+        loss = worth * (costs.order + unit.shelf.waste_cost)
+        add_expected_waste(periods, unit.shelf.life, -loss, futures.cover[periods - 1], unit.shelf, work, saved)
+
+
+@compiled
+def sell_from_shelves(
+    arrived: Floats, demand: Floats, price: float, worth: float, unit: Unit, flow: StockFlow, work: Work, earned: Floats
+) -> None:
+    """Close a period of all paths: fill `earned`, and take what is sold and what is thrown away off the shelves."""
+    held, shelf, costs, life = work.held, unit.shelf, unit.costs, unit.shelf.life
+    for s in range(len(demand)):
+        work.on_way[s] -= arrived[s]
+        available, ages = stocked(held[s], arrived[s], flow), work.ages[s, :life]
+        sold = min(available, demand[s])
+        ages[life - 1] += available - held[s]
+        issue(ages, sold, shelf.from_oldest * sold)
+        wasted = expire(ages)
+        now = period_profit(price, work.order[s], sold, demand[s] - sold, available - sold, costs)
+        earned[s] = worth * (now - waste_loss(wasted, shelf.waste_cost, costs))
+        held[s] = carried(available, demand[s], flow) - wasted
+
+
+@compiled
+def add_expected_waste(
+    t: int, periods: int, times: float, cover: Floats, shelf: UnitShelf, work: Work, found: Floats
+) -> None:
+    """Add to `found` (paths,) so many times what is thrown away from t on at the expected demands, (paths or 1,)."""
+    last = len(cover) - 1
+    for s in range(len(found)):
+        found[s] += times * expected_waste(s, work.coming, t, s, cover[min(s, last)], periods, shelf, work)
 
 
 @compiled
 def expected_waste(
-    ages: Floats, arrivals: Floats, t: int, s: int, demand: float, periods: int, shelf: UnitShelf, work: Work
+    row: int, arrivals: Floats, t: int, s: int, demand: float, periods: int, shelf: UnitShelf, work: Work
 ) -> float:
-    """Units of a shelf, and of what is on the way to it, that are thrown away in so many periods of a constant demand."""
-    units, found, stock = work.shelf[: len(ages)], 0.0, 0.0
-    for k in range(len(ages)):
+    """Units thrown away in so many periods of a constant demand: of a row of ages, and of what arrives in a path."""
+    ages, units, found, stock = work.ages[row], work.ages[-1, : shelf.life], 0.0, 0.0
+    for k in range(shelf.life):
         units[k] = ages[k]
         stock += ages[k]
     for k in range(t, t + periods):

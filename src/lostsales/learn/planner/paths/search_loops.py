@@ -6,7 +6,7 @@ actions are compared on the same random numbers.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from lostsales.learn.planner.paths.roll_out_loops import (
     Unit,
     Work,
     expected_waste,
+    open_shelf,
     order_of,
     rolled_out,
-    shelf_of,
     work_of,
 )
 from lostsales.types import Bools, Floats, Ints
@@ -56,7 +56,7 @@ class Situation(NamedTuple):
     shelves: Shelves = FOR_EVER
 
 
-def kept_prices(price: Floats, periods: int) -> dict[str, Floats]:
+def kept_prices(price: Floats, periods: int) -> dict[str, Any]:
     """Fields of a situation in which prices (series,) are kept: no other price may be charged."""
     none = np.empty((len(price), 0))
     planned = np.ascontiguousarray(np.broadcast_to(price[:, None], (len(price), periods)))
@@ -118,7 +118,7 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
             at.multiple[i],
             at.minimum[i],
             arriving,
-            shelf_of(at.shelves, i),
+            open_shelf(at.shelves, i, work),
         )
         fill_cover(demand, longest + terms.review, means, cover)
         futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
@@ -137,7 +137,9 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
             other = Futures(
                 varied, varied_price, arrivals, on_way, lead[columns:], common_lead, varied_cover, at.may_order[i]
             )
-            start = order_up_to_level(level, other, at.limit[i], unit, doomed_today(other, unit, longest + terms.review, work))
+            start = order_up_to_level(
+                level, other, at.limit[i], unit, doomed_today(other, unit, longest + terms.review, work)
+            )
             order, value, _, _ = improved(start, -np.inf, level, at.limit[i], other, unit, terms, work)
             value -= at.penalty[i, c]
             if value > found.value[i]:
@@ -186,11 +188,10 @@ def fill_cover(demand: Floats, span: int, means: Floats, cover: Floats) -> None:
 def doomed_today(futures: Futures, unit: Unit, span: int, work: Work) -> float:
     """Units of stock and orders on the way that are thrown away before the last period that an order covers."""
     paths, found = futures.demand.shape[1], 0.0
-    if len(unit.shelf.units) > 0:
+    if unit.shelf.life > 0:
         for s in range(paths):
-            shelf, demand = unit.shelf, futures.cover[0, 0]
-            found += expected_waste(shelf.units, futures.arrivals, 0, s, demand, span - 1, shelf, work) / paths
-    return found
+            found += expected_waste(-2, futures.arrivals, 0, s, futures.cover[0, 0], span - 1, unit.shelf, work)
+    return found / paths
 
 
 @compiled
