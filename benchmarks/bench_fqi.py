@@ -14,7 +14,6 @@ from benchmarks.rows import Row, best_seconds
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.log import SalesLog
 from lostsales.data.splits import folds_of, hold_out
-from lostsales.data.writing import log_columns
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.demand.survival.imputation import impute_by_curves
 from lostsales.learn.cfqi.iteration import FqiSettings, iterate
@@ -113,7 +112,7 @@ def _recommending() -> list[Row]:
 
 
 def _days(log: SalesLog) -> tuple[Any, Any]:
-    frame = pd.DataFrame({name: np.ma.getdata(values) for name, values in log_columns(log).items()})
+    frame = pd.DataFrame({name: np.ma.getdata(values) for name, values in log.table_columns.items()})
     last = frame["period"] == frame["period"].max()
     features = [feature.name for feature in log.problem.features]
     return frame[~last], frame.loc[last, ["series", "period", *features, "stock"]]

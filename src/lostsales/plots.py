@@ -180,6 +180,9 @@ def html(sentence: str, plot: "Callable[[], Figure]") -> str:
 
 
 def _svg(figure: "Figure") -> str:
+    from matplotlib import rc_context
+
     drawn = StringIO()
-    figure.savefig(drawn, format="svg")
+    with rc_context({"svg.hashsalt": "lostsales"}):  # the same figure gives the same text
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
     return drawn.getvalue()[drawn.getvalue().index("<svg") :]

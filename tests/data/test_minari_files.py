@@ -10,7 +10,6 @@ import pytest
 import lostsales
 from lostsales.data.log import DecisionLog
 from lostsales.data.minari_files import write_minari
-from lostsales.data.writing import log_columns
 from lostsales.errors import LostSalesError
 from tests.apps.running import run
 
@@ -41,8 +40,8 @@ def test_a_log_comes_back_from_its_dataset(scenario: str, tmp_path: Path) -> Non
     write_minari(log, tmp_path / "shop-v0")
     back = lostsales.read_log(tmp_path / "shop-v0")
     assert back.problem == log.problem
-    columns = log_columns(back)
-    for name, values in log_columns(log).items():
+    columns = back.table_columns
+    for name, values in log.table_columns.items():
         np.testing.assert_array_equal(np.asarray(values), np.asarray(columns[name]), err_msg=name)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from lostsales.data.log import DecisionLog, SalesLog
-from lostsales.data.writing import log_columns
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
 
@@ -28,7 +27,7 @@ def small_log(name: str, episodes: int = 8, seed: int = 1, horizon: int | None =
 
 def frame_of(log: SalesLog) -> pd.DataFrame:
     """The log as a shop has it."""
-    frame = pd.DataFrame({name: np.ma.getdata(values) for name, values in log_columns(log).items()})
+    frame = pd.DataFrame({name: np.ma.getdata(values) for name, values in log.table_columns.items()})
     first = frame["period"] == 0
     return frame.assign(last_sales=frame["last_sales"].where(first), last_stockout=frame["last_stockout"] & first)
 

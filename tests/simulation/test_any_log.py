@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lostsales.data.log import SalesLog
 from lostsales.data.reading.gate import read_log
-from lostsales.data.writing import log_columns, write_log
+from lostsales.data.writing import write_log
 from lostsales.simulation.named_policies import named_policy
 from lostsales.simulation.presets import preset_names
 from lostsales.simulation.scenario import Scenario
@@ -115,7 +115,7 @@ CORRUPTIONS: dict[str, tuple[Corrupt, str]] = {
 def test_any_corruption_is_refused_and_its_row_named(kind: str, row: int, seed: int) -> None:
     calendar = ("horizon=20", "features.day={kind='cycle', length=7}", "capacity=200")
     log, _ = simulate(Scenario.load("released", calendar), episodes=5, seed=seed)
-    columns = {name: np.ma.filled(values, np.nan).tolist() for name, values in log_columns(log).items()}
+    columns = {name: np.ma.filled(values, np.nan).tolist() for name, values in log.table_columns.items()}
     corrupt, expected = CORRUPTIONS[kind]
     corrupt(columns, row)
     named = 100 if kind == "duplicate" else row

@@ -13,6 +13,7 @@ from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductGa
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.promise.sensitivity import Sensitivity
+from lostsales.evaluation.service import ServiceFigures
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import PolicyVerdict, verdict_of, verdict_sentence, with_verdict
 
@@ -70,6 +71,18 @@ def print_doubts(concerns: Sequence[Concern], sensitivity: Sensitivity | None) -
         print_notes([sensitivity.sentence])
     for each in concerns:
         screen.print(Text(f"- {each.level}: {each.text}", style="red" if each.level == "red" else "yellow"))
+
+
+def print_service(shown: Sequence[tuple[str, ServiceFigures]]) -> None:
+    """Print service and stock of the log and of policies next to each other."""
+    screen.print(Text("Service and stock", style="bold"))
+    table = Table(box=None, header_style="cyan", pad_edge=False)
+    table.add_column("")
+    for name, _ in shown[0][1].lines:
+        table.add_column(name, justify="right")
+    for by, figures in shown:
+        table.add_row(by, *(value for _, value in figures.lines))
+    screen.print(table)
 
 
 def print_assortment(found: AssortmentGain) -> None:

@@ -1,7 +1,7 @@
 """Description of a log in a few facts, the grid that may be recommended from it, and warnings before decisions."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from lostsales.data.pipelines import supply_words
 from lostsales.data.reading.evening_orders import OrderMoment, order_moment
 from lostsales.data.scale import series_scale, usual_price
 from lostsales.data.units import common_step
-from lostsales.data.writing import key_columns, log_columns
 from lostsales.errors import SettingError
-from lostsales.types import Array, Floats
+from lostsales.types import Floats
 
 LISTED = 12  # candidates of a grid that are listed one by one; longer grids are summarised
 SHOWN_SERIES = 3  # series whose grids are shown in words
@@ -330,31 +329,6 @@ def describe(log: SalesLog) -> Description:
     )
 
 
-def one_line(log: SalesLog) -> str:
-    """Summarise a log in the one line that `print(log)` shows.
-
-    >>> from lostsales.simulation.scenario import Scenario
-    >>> from lostsales.simulation.simulator import simulate
-    >>> print(simulate(Scenario.load("newsvendor"), episodes=5, seed=1)[0])
-    SalesLog: 250 rows, 5 series, periods 0 to 49, 19% stock-outs, prices 4 to 8 (5 values), orders 0 to 20 (21 values)
-    """
-    if not len(log):
-        return "SalesLog: no rows"
-    parts = [f"{len(log):,} rows", f"{len(log.names):,} series"]
-    parts += [f"periods {spelled(log.period.min())} to {spelled(log.period.max())}"]
-    parts += [f"{log.censored.mean():.0%} stock-outs", f"prices {_span(log.price)}"]
-    return "SalesLog: " + ", ".join([*parts, "no orders" if log.order is None else f"orders {_span(log.order)}"])
-
-
-def frame_of(log: SalesLog, more: dict[str, Array], backend: Literal["pandas", "polars", "pyarrow"]) -> Any:
-    """Rows of a log, or its keys with `more` columns where there are any, in the order of the table that was read."""
-    import narwhals as nw
-
-    columns = key_columns(log) | more if more else log_columns(log)
-    order = np.arange(len(log)) if log.source_row is None else np.argsort(log.source_row, kind="stable")
-    return nw.from_dict({name: np.asarray(each)[order] for name, each in columns.items()}, backend=backend).to_native()
-
-
 def _holes(log: SalesLog) -> tuple[str, ...]:
     """The first holes: the series, its last row before and the first after it."""
     after = np.flatnonzero(log.names[1:] == log.names[:-1])[:SHOWN_HOLES] + 1
@@ -362,13 +336,6 @@ def _holes(log: SalesLog) -> tuple[str, ...]:
         f"{log.names[part]} between {spelled(log.period[row - 1])} and {spelled(log.period[row])}"
         for part, row in zip(after, log.starts[after], strict=True)
     )
-
-
-def _span(values: Floats) -> str:
-    different = np.unique(values)
-    if len(different) == 1:
-        return f"always {different[0]:g}"
-    return f"{different[0]:g} to {different[-1]:g} ({len(different):,} values)"
 
 
 def _stockouts_by(log: SalesLog) -> str:

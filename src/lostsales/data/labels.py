@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lostsales.types import Array, Ints
+from lostsales.types import Array, Floats, Ints
 
 SERIES_SEPARATOR = " / "
 _PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -134,3 +134,15 @@ def plain_number(text: str) -> float:
 
 def _text(value: Any) -> str | None:
     return None if is_missing(value) else spelled(value)
+
+
+def span(values: Floats) -> str:
+    """Lowest and highest of some values, and how many there are.
+
+    >>> span(np.array([4.0, 8.0, 4.0])), span(np.array([3.0]))
+    ('4 to 8 (2 values)', 'always 3')
+    """
+    different = np.unique(values)
+    if len(different) == 1:
+        return f"always {different[0]:g}"
+    return f"{different[0]:g} to {different[-1]:g} ({len(different):,} values)"

@@ -8,6 +8,7 @@ import numpy as np
 
 from lostsales import plots
 from lostsales.data.economics import UnitCosts, period_profit, units_available, waste_loss
+from lostsales.data.labels import SERIES_SEPARATOR, span, spelled
 from lostsales.data.ledger import MOST_OFF_BALANCE, Ledger
 from lostsales.data.problem import Problem
 from lostsales.data.products import Products
@@ -182,9 +183,12 @@ class SalesLog:
         return len(self.sales)
 
     def __repr__(self) -> str:
-        from lostsales.data.describe import one_line
-
-        return one_line(self)
+        if not len(self):
+            return "SalesLog: no rows"
+        parts = [f"{len(self):,} rows", f"{len(self.names):,} series"]
+        parts += [f"periods {spelled(self.period.min())} to {spelled(self.period.max())}"]
+        parts += [f"{self.censored.mean():.0%} stock-outs", f"prices {span(self.price)}"]
+        return "SalesLog: " + ", ".join([*parts, "no orders" if self.order is None else f"orders {span(self.order)}"])
 
     def plot(self, name: str | None = None) -> Any:
         """Picture of a product's sales, stock and stock-outs; by default of the first."""
@@ -203,11 +207,82 @@ class SalesLog:
         """Row at which each series starts, (series,)."""
         return np.searchsorted(self.series, np.arange(len(self.names)))
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """Rows as a pandas, polars or pyarrow frame, under the names and in the order of the table that was read."""
-        from lostsales.data.describe import frame_of
+    def to_frame(
+        self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas", more: dict[str, Array] | None = None
+    ) -> Any:
+        """Rows as a pandas, polars or pyarrow frame, under the names and in the order of the table that was read.
 
-        return frame_of(self, {}, backend)
+        With `more` columns, (rows,) each, it holds these beside the keys of the rows.
+        """
+        import narwhals as nw
+
+        columns = self.table_columns if more is None else self.key_columns | more
+        order = np.arange(len(self)) if self.source_row is None else np.argsort(self.source_row, kind="stable")
+        frame = nw.from_dict({name: np.asarray(each)[order] for name, each in columns.items()}, backend=backend)
+        return frame.to_native()
+
+    @property
+    def key_columns(self) -> dict[str, Array]:
+        """The columns that name a row: its series and its period."""
+        names = self.problem.columns
+        return dict(zip(names.series_parts, self._series_columns(), strict=True)) | {names.period: self.period}
+
+    @property
+    def table_columns(self) -> dict[str, Array]:
+        """The columns of a log under the names of its problem."""
+        names = self.problem.columns
+        columns = self.key_columns
+        for index, feature in enumerate(self.problem.features):
+            if feature.calendar is not None:  # the periods say it
+                continue
+            values = self.features[:, index]
+            columns[feature.name] = (
+                values if feature.levels is None else _texts(feature.levels)[values.astype(np.int64)]
+            )
+        for name, texts in self.attributes.items():
+            columns[name] = texts[self.series]
+        for role in ("stock", "price", "order", "sales", "stockout", "received", "adjustment"):
+            constant = role == "price" and self.problem.price is not None  # the problem says it
+            if (values := getattr(self, role)) is not None and not constant:
+                columns[getattr(names, role)] = values
+        if self.wasted is not None:
+            columns[names.wasted] = self.wasted
+            if self.adjustment is not None:
+                columns[names.adjustment] = self.adjustment + self.wasted
+        if self.pipeline is not None:
+            columns |= {names.on_order_in(at + 1): units for at, units in enumerate(self.pipeline.T)}
+        if self.out_of_stock is not None:
+            if names.out_of_stock is not None:
+                columns[names.out_of_stock] = self.out_of_stock
+            elif names.in_stock_share is not None:
+                columns[names.in_stock_share] = 1.0 - self.out_of_stock
+            elif names.in_stock is not None:
+                columns[names.in_stock] = self.out_of_stock == 0
+        if self.open_time is not None:
+            columns[str(self.problem.open_time)] = self.open_time
+        keys = self.problem.product
+        named_by = {"season_end": keys.season_end, "salvage": keys.salvage, "from_oldest": keys.oldest_first}
+        for role, named in (named_by | {"shelf_life": keys.shelf_life, "waste_cost": keys.waste_cost}).items():
+            if (values := getattr(self, role)) is not None and named in keys.columns:
+                columns.setdefault(named, values)
+        for role in ("lost", "order", "holding"):
+            if self.costs is not None and isinstance(cost := getattr(self.costs, role), np.ndarray):
+                columns[getattr(self.problem.costs, role) or getattr(names, f"{role}_cost")] = cost
+        if not np.isnan(self.last_sales).all():
+            first = np.zeros(len(self), dtype=bool)
+            first[self.starts] = True
+            columns[names.last_sales] = np.ma.masked_array(
+                self.last_sales[self.series], ~first | np.isnan(self.last_sales)[self.series]
+            )
+            columns[names.last_stockout] = np.ma.masked_array(self.last_stockout[self.series], ~first)
+        return columns
+
+    def _series_columns(self) -> list[Array]:
+        parts = len(self.problem.columns.series_parts)
+        if parts == 1:
+            return [_numbers_where_possible(self.names)[self.series]]
+        split = [name.split(SERIES_SEPARATOR, parts - 1) for name in self.names]
+        return [np.array([each[part] for each in split], dtype=object)[self.series] for part in range(parts)]
 
     @cached_property
     def products(self) -> Products:
@@ -347,3 +422,18 @@ class DecisionLog(SalesLog):
 
 
 AnyLog = TypeVar("AnyLog", bound=SalesLog)
+
+
+def _numbers_where_possible(names: Array) -> Array:
+    """Names of series that are all whole numbers, as numbers: a tenth of the size."""
+    try:
+        numbers = names.astype(np.int64)
+    except ValueError:
+        return names
+    return numbers if (numbers.astype(str) == names).all() else names
+
+
+def _texts(levels: tuple[object, ...]) -> Array:
+    texts = np.empty(len(levels), dtype=object)
+    texts[:] = [spelled(level) for level in levels]
+    return texts

@@ -20,7 +20,7 @@ from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import DecisionLog
 from lostsales.data.output_files import check_utf8
 from lostsales.data.reading.minari import KINDS, is_minari, minari
-from lostsales.data.writing import WRITTEN, log_columns
+from lostsales.data.writing import WRITTEN
 from lostsales.errors import LostSalesError
 from lostsales.types import Array, Floats
 
@@ -48,7 +48,7 @@ def write_minari(log: DecisionLog, path: Path) -> None:
         raise LostSalesError(f"an episode needs two periods, but series {log.names[short[0]]} has one")
     names, seen = _observations(log)
     action, reward = np.column_stack([log.price, log.order]), _cash(log)
-    columns = {name: _without_mask(values) for name, values in log_columns(log).items()}
+    columns = {name: _without_mask(values) for name, values in log.table_columns.items()}
     kinds = {name: _kind(values) for name, values in columns.items()}
     infos = {name: _coded(values, kinds[name]) for name, values in columns.items()}
     episodes = [

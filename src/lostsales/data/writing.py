@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lostsales.data.labels import SERIES_SEPARATOR, spelled
 from lostsales.data.log import SalesLog
 from lostsales.data.output_files import check_output, check_utf8, replacing_together
 from lostsales.data.problem import Problem
@@ -175,7 +174,7 @@ def write_log_with(log: SalesLog, path: Path, tables: dict[Path, dict[str, Array
     _check_problem_beside(path)
     # A log has the usual layout, however its table was written.
     problem = log.problem.model_copy(update={"order_placed": "open", "stock_includes_arrivals": None})
-    write_tables(tables | {path: log_columns(log)}, {path.with_suffix(".toml"): WRITTEN + problem.to_toml()})
+    write_tables(tables | {path: log.table_columns}, {path.with_suffix(".toml"): WRITTEN + problem.to_toml()})
 
 
 def _check_problem_beside(path: Path) -> None:
@@ -198,80 +197,3 @@ def _is_ours(text: bytes) -> bool:
         return checked(Problem, tomllib.loads(shown), "a problem").to_toml() == shown
     except (ValueError, LostSalesError):
         return False
-
-
-def key_columns(log: SalesLog) -> dict[str, Array]:
-    """The columns that name a row: its series and its period."""
-    names = log.problem.columns
-    return dict(zip(names.series_parts, _series_columns(log), strict=True)) | {names.period: log.period}
-
-
-def log_columns(log: SalesLog) -> dict[str, Array]:
-    """The columns of a log under the names of its problem."""
-    names = log.problem.columns
-    columns = key_columns(log)
-    for index, feature in enumerate(log.problem.features):
-        if feature.calendar is not None:  # the periods say it
-            continue
-        values = log.features[:, index]
-        columns[feature.name] = values if feature.levels is None else _texts(feature.levels)[values.astype(np.int64)]
-    for name, texts in log.attributes.items():
-        columns[name] = texts[log.series]
-    for role in ("stock", "price", "order", "sales", "stockout", "received", "adjustment"):
-        constant = role == "price" and log.problem.price is not None  # the problem says it
-        if (values := getattr(log, role)) is not None and not constant:
-            columns[getattr(names, role)] = values
-    if log.wasted is not None:
-        columns[names.wasted] = log.wasted
-        if log.adjustment is not None:
-            columns[names.adjustment] = log.adjustment + log.wasted
-    if log.pipeline is not None:
-        columns |= {names.on_order_in(at + 1): units for at, units in enumerate(log.pipeline.T)}
-    if log.out_of_stock is not None:
-        if names.out_of_stock is not None:
-            columns[names.out_of_stock] = log.out_of_stock
-        elif names.in_stock_share is not None:
-            columns[names.in_stock_share] = 1.0 - log.out_of_stock
-        elif names.in_stock is not None:
-            columns[names.in_stock] = log.out_of_stock == 0
-    if log.open_time is not None:
-        columns[str(log.problem.open_time)] = log.open_time
-    keys = log.problem.product
-    named_by = {"season_end": keys.season_end, "salvage": keys.salvage, "from_oldest": keys.oldest_first}
-    for role, named in (named_by | {"shelf_life": keys.shelf_life, "waste_cost": keys.waste_cost}).items():
-        if (values := getattr(log, role)) is not None and named in keys.columns:
-            columns.setdefault(named, values)
-    for role in ("lost", "order", "holding"):
-        if log.costs is not None and isinstance(cost := getattr(log.costs, role), np.ndarray):
-            columns[getattr(log.problem.costs, role) or getattr(names, f"{role}_cost")] = cost
-    if not np.isnan(log.last_sales).all():
-        first = np.zeros(len(log), dtype=bool)
-        first[log.starts] = True
-        columns[names.last_sales] = np.ma.masked_array(
-            log.last_sales[log.series], ~first | np.isnan(log.last_sales)[log.series]
-        )
-        columns[names.last_stockout] = np.ma.masked_array(log.last_stockout[log.series], ~first)
-    return columns
-
-
-def _series_columns(log: SalesLog) -> list[Array]:
-    parts = len(log.problem.columns.series_parts)
-    if parts == 1:
-        return [_numbers_where_possible(log.names)[log.series]]
-    split = [name.split(SERIES_SEPARATOR, parts - 1) for name in log.names]
-    return [np.array([each[part] for each in split], dtype=object)[log.series] for part in range(parts)]
-
-
-def _numbers_where_possible(names: Array) -> Array:
-    """Names of series that are all whole numbers, as numbers: a tenth of the size."""
-    try:
-        numbers = names.astype(np.int64)
-    except ValueError:
-        return names
-    return numbers if (numbers.astype(str) == names).all() else names
-
-
-def _texts(levels: tuple[object, ...]) -> Array:
-    texts = np.empty(len(levels), dtype=object)
-    texts[:] = [spelled(level) for level in levels]
-    return texts

@@ -7,7 +7,7 @@ import numpy as np
 
 from lostsales.data.labels import beside
 from lostsales.data.log import SalesLog
-from lostsales.data.writing import log_columns, write_table
+from lostsales.data.writing import write_table
 from lostsales.demand.imputing import MODEL
 from lostsales.demand.stockout_loss import StockoutLoss
 from lostsales.demand.survival.imputation import Imputation
@@ -31,7 +31,7 @@ def filled_columns(log: SalesLog, filled: Imputation) -> dict[str, Array]:
 
     An imputed column whose name is taken by a column of the log gets the prefix `imputed_`.
     """
-    unknown, own = np.full(len(log), np.nan), log_columns(log)
+    unknown, own = np.full(len(log), np.nan), log.table_columns
     filled_in: dict[str, Array] = {
         "expected_demand": filled.expected_demand,
         "expected_lost": filled.expected_lost,

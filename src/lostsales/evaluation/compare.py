@@ -22,6 +22,7 @@ from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
+from lostsales.evaluation.service import ServiceComparison
 from lostsales.learn.fit import learner_of
 from lostsales.learn.learner import LEARNERS, Learner
 from lostsales.policy.provenance import PolicyVerdict
@@ -48,6 +49,7 @@ class ComparedMethod:
     assortment: AssortmentGain | None = None  # gains by product; None where the log has no products
     sensitivity: Sensitivity | None = None  # of the gain to a hidden cause of the prices
     concerns: tuple[Concern, ...] = ()  # of the log and of the method
+    service: ServiceComparison | None = None  # next to that of the log; None where the estimator replays no periods
 
     @property
     def advice(self) -> Advice:
@@ -326,6 +328,7 @@ def _candidate(method: str, evaluation: Evaluation, prepared: PreparedLog) -> Co
         assortment=assortment,
         sensitivity=found.sensitivity,
         concerns=evaluation.concerns,
+        service=found.service,
     )
 
 

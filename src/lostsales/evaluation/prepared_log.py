@@ -79,6 +79,7 @@ class PreparedLog:
     is_part: bool = False  # of a larger log
     realised: RealisedDemand | None = None  # of a shop: its demand by the model whose level moves
     products_in_log: int = 0  # where the log is an assortment: its products, those that were not drawn included
+    lost: Floats | None = None  # (rows,) lost sales, those of stock-outs at their expectation
 
     @classmethod
     def of(cls, log: SalesLog, seed: int = 0, progress: Progress | None = None, quick: bool = False) -> "PreparedLog":
@@ -87,23 +88,35 @@ class PreparedLog:
         runs, units = find_runs(log), units_of(log, QUICK_UNITS if quick else MOST_UNITS)
         if is_shop(log) and runs.observed.any_observed:
             realised = ShopDemand.of(log, runs.observed).realised(DRAWS, seed)
-            earned, number = log.profit(realised.lost), len(log.products) if is_assortment(log) else 0
-            return cls(log, runs, units, earned, None, "", seed, quick=quick, realised=realised, products_in_log=number)
+            number, lost = len(log.products) if is_assortment(log) else 0, realised.lost
+            return cls(
+                log=log,
+                runs=runs,
+                units=units,
+                profit=log.profit(lost),
+                laws=None,
+                seed=seed,
+                quick=quick,
+                realised=realised,
+                products_in_log=number,
+                lost=lost,
+            )
         choosing, leaving_out, filling = stages(progress, (2, 2, 1))
         try:
             model = fit_law(log, seed=seed, progress=choosing)
         except LostSalesError as error:
             lost = impute(log, runs=runs, replicates=0, seed=seed).expected_lost
-            return cls(log, runs, units, log.profit(lost), None, str(error), seed, quick=quick)
-        lost = lost_outside(log, runs, model, seed)
+            return cls(log, runs, units, log.profit(lost), None, str(error), seed, quick=quick, lost=lost)
+        outside = lost_outside(log, runs, model, seed)
         laws = LeaveOneOutLaws.of(model, units, seed, leaving_out)
 
-        def profit(law: DemandLaw) -> Floats:
-            return log.profit(expected_lost(log, model, law, lost, seed))
+        def filled(law: DemandLaw) -> Floats:
+            return expected_lost(log, model, law, outside, seed)
 
-        found = np.array(in_parallel(profit, (laws.law, *laws.without, *laws.alternatives), filling))
-        own, (without, alternatives) = found[0], np.split(found[1:], [len(laws.without)])
-        return cls(log, runs, units, own, laws, "", seed, without, alternatives, quick)
+        lost, *others = in_parallel(filled, (laws.law, *laws.without, *laws.alternatives), filling)
+        found = np.array([log.profit(each) for each in others]).reshape(-1, len(log))
+        without, alternatives = np.split(found, [len(laws.without)])
+        return cls(log, runs, units, log.profit(lost), laws, "", seed, without, alternatives, quick, lost=lost)
 
     @cached_property
     def panel(self) -> DecisionPanel | None:

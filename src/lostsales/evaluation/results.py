@@ -10,6 +10,7 @@ from lostsales.evaluation.assortment import AssortmentGain, Gain, decisive_gain
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
 from lostsales.evaluation.promise.sensitivity import Sensitivity
+from lostsales.evaluation.service import ServiceComparison
 from lostsales.policy.provenance import PolicyVerdict
 from lostsales.types import Array, Floats
 
@@ -57,6 +58,7 @@ class Estimate:
     worth_of_stock: float = 0.0  # that the policy ends with beyond the log, at its order cost, a period
     reason: str | None = None
     notes: tuple[str, ...] = ()
+    service: ServiceComparison | None = None  # None where the estimator replays no periods
 
     @property
     def scored(self) -> bool:

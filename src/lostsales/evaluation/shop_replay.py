@@ -17,6 +17,7 @@ from lostsales.data.log import DecisionLog
 from lostsales.data.progress import Progress
 from lostsales.demand.shop import RealisedDemand
 from lostsales.evaluation.policy_on_log import log_as_asked
+from lostsales.evaluation.service import Flow
 from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.period import Outcome, transition
 from lostsales.policy.policy import Policy
@@ -39,11 +40,15 @@ class ReplayedShop:
     cash_gain: Floats  # (rows,) the same without the cost of lost sales
     slope: Floats  # (rows,) change of the gain where the elasticity is greater by 1
     price: Floats  # (rows,) of the policy
+    flow: Flow  # of the policy
+    logged: Flow  # of the log in the same draws, in all rows
 
     @classmethod
-    def empty(cls, rows: int) -> "ReplayedShop":
+    def empty(cls, rows: int, logged: Flow) -> "ReplayedShop":
         """Outcome before any replay."""
-        return cls(np.zeros(rows, dtype=bool), *(np.zeros(rows) for _ in range(4)))
+        gain, cash_gain, slope, price = np.zeros((4, rows))
+        own = Flow(*np.zeros((len(Flow._fields), rows)))
+        return cls(np.zeros(rows, dtype=bool), gain, cash_gain, slope, price, own, logged)
 
 
 def replay_shop(
@@ -51,7 +56,8 @@ def replay_shop(
 ) -> ReplayedShop:
     """Replay the segments of a log under a policy, at most `horizon` periods of each."""
     log = realised.shop.log.decisions("evaluate")
-    found, logged = ReplayedShop.empty(len(log)), _logged(log, realised)
+    logged = _logged(log, realised)
+    found = ReplayedShop.empty(len(log), logged.flow)
     length = np.diff(np.r_[log.starts, len(log)])
     length = np.minimum(length, horizon + _warm_up(length) + 1)
     left = np.argsort(-length, kind="stable")
@@ -71,6 +77,7 @@ class _Logged:
     profit: Floats
     cash: Floats
     correction: Floats  # of the stock that follows
+    flow: Flow  # means over draws, each (rows,)
 
 
 def _logged(log: DecisionLog, realised: RealisedDemand) -> _Logged:
@@ -80,7 +87,7 @@ def _logged(log: DecisionLog, realised: RealisedDemand) -> _Logged:
     if not shop.receives_orders:
         arrived = deliver(Pipeline.of(shop, log.pipeline, rows, rng), log.order, shop, rng)[0]
     follows = np.r_[log.stock[1:], 0.0]
-    found = []
+    found, flows = [], []
     for demand in realised.demand:
         outcome = transition(
             log.stock, np.zeros(rows), Action(log.price, log.order), demand, shop.flow, log.costs, arrived
@@ -89,7 +96,10 @@ def _logged(log: DecisionLog, realised: RealisedDemand) -> _Logged:
         # Random arrivals of the log are not known apart from its corrections.
         correction = np.where(log.has_next & _is_sure(log), follows - outcome.stock_tp1, 0.0)
         found.append((profit, cash, correction))
-    return _Logged(*(np.array(each) for each in zip(*found, strict=True)))
+        flows.append(Flow.of(outcome))
+    flow = Flow(*(np.mean(each, axis=0) for each in zip(*flows, strict=True)))
+    profit, cash, correction = np.array(found).swapaxes(0, 1)
+    return _Logged(profit, cash, correction, flow)
 
 
 def _replay_segments(
@@ -157,6 +167,7 @@ def _replay_segments(
             (found.cash_gain, cash - logged.cash[draw, rows]),
             (found.slope, margin * moved),
             (found.price, action.price),
+            *zip(found.flow, Flow.of(outcome), strict=True),
         ):
             np.add.at(column, at, values[counted] / draws)
         past = (*past, ClosedPeriod(replace(view, past=(), recent=None), action))[-KEPT:]

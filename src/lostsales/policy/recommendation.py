@@ -171,6 +171,10 @@ def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> R
     if day.view.pipeline is not None:
         others["on_order"] = day.view.on_order
         others["expected_arrivals"] = arrival_texts(problem, day.view.pipeline)
+    if "expected_lost" in decision.more:
+        demand = decision.more["expected_demand"]
+        served = 1.0 - decision.more["expected_lost"] / np.where(demand > 0, demand, 1.0)
+        others["expected_fill_rate"] = np.where(demand > 0, served, 1.0)
     more = others | decision.more | (decision.reasons() if reasons else {})
     return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX))
 

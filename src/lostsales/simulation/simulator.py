@@ -14,7 +14,7 @@ from lostsales.data.log import DecisionLog, LogNotes, SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.data.progress import Progress
 from lostsales.data.reading.checks import noted_sellouts
-from lostsales.data.writing import key_columns, write_table
+from lostsales.data.writing import write_table
 from lostsales.demand.censoring.runs import depth_of_rows
 from lostsales.errors import SettingError
 from lostsales.policy.policy import Policy
@@ -65,7 +65,7 @@ class HiddenTruth:
         """The truth with the series and period of its log, by name of the column."""
         rows = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "ages"}
         ages = () if self.ages is None else self.ages.T[::-1]
-        return key_columns(log) | rows | {f"age_{at}": units for at, units in enumerate(ages, start=1)}
+        return log.key_columns | rows | {f"age_{at}": units for at, units in enumerate(ages, start=1)}
 
     def write(self, log: SalesLog, path: str | Path) -> None:
         """Write the columns as a table."""

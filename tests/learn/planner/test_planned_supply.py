@@ -9,7 +9,6 @@ import pytest
 import lostsales
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.writing import log_columns
 from lostsales.learn.planner.following import ByPipeline
 from lostsales.learn.planner.paths.policy import PathPolicy
 from lostsales.learn.planner.planner import Planner
@@ -27,7 +26,7 @@ def shop(*supply: str, episodes: int = 4) -> tuple[Scenario, DecisionLog]:
 
 
 def table_of(log: SalesLog) -> pd.DataFrame:
-    return pd.DataFrame(log_columns(log))
+    return pd.DataFrame(log.table_columns)
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ def compare(
 
 def print_comparison(title: str, found: "Comparison", out: Path | None) -> None:
     """The recommendation, its file or why there is none, gains by method and product, and notes."""
-    from lostsales.apps.gains import LEVELS, print_assortment, print_doubts
+    from lostsales.apps.gains import LEVELS, print_assortment, print_doubts, print_service
 
     print_verdict(LEVELS[found.verdict], sentence(found.sentence))
     if out is not None and found.choice is None:
@@ -107,6 +107,9 @@ def print_comparison(title: str, found: "Comparison", out: Path | None) -> None:
     print_notes(
         f"{each.method} is not evaluated: {each.reason}" for each in found.candidates if each.reason is not None
     )
+    served = [(each.method, each.service) for each in found.candidates if each.service is not None]
+    if served:
+        print_service([("current decisions", served[0][1].log), *((name, each.policy) for name, each in served)])
     held_out = f"every policy is evaluated on rows that it was not fitted to ({found.held_out} held out)"
     print_notes((f"{found.estimand}; by {found.estimator}; {held_out}", *found.notes))
     named = next((each for each in found.candidates if each.method in (found.choice, found.to_try)), None)

@@ -89,7 +89,7 @@ def evaluate(
 
 def print_evaluation(title: str, evaluation: "Evaluation", *, full: bool = False) -> None:
     """The verdict, gains by product, and doubts; `full` adds all figures by estimator and notes."""
-    from lostsales.apps.gains import LEVELS, print_assortment, print_doubts
+    from lostsales.apps.gains import LEVELS, print_assortment, print_doubts, print_service
 
     assortment, best = evaluation.assortment, evaluation.best
     by = "" if best is None else f"By {best.estimator}: "
@@ -106,6 +106,9 @@ def print_evaluation(title: str, evaluation: "Evaluation", *, full: bool = False
     if assortment is not None:
         screen.print()
         print_assortment(assortment)
+    if best is not None and best.service is not None:
+        screen.print()
+        print_service([("log", best.service.log), ("policy", best.service.policy)])
     if not full:
         screen.print("--full adds cash, discounted profit, checks by other estimators, and notes.", style="dim")
 

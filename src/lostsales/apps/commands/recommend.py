@@ -119,6 +119,7 @@ def print_recommendation(
         "stockout_before_delivery": percentages,
         "periods_of_cover": tenths,
         "expected_lost": rounded,
+        "expected_fill_rate": percentages,
         "expected_profit": rounded,
         "value": rounded,
         "advantage": rounded,

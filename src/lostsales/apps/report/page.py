@@ -27,6 +27,7 @@ from lostsales.evaluation.report.next_decisions import NextDecisions
 from lostsales.evaluation.report.policy_map import PolicyMap
 from lostsales.evaluation.report.traces import MOST_PERIODS, Trace
 from lostsales.evaluation.results import Evaluation
+from lostsales.evaluation.service import ServiceFigures
 from lostsales.policy.provenance import ADVISED
 from lostsales.types import Floats, Ints
 
@@ -37,6 +38,7 @@ SECTIONS = (  # what a manager needs first, theory last
     ("decisions", "Next decisions"),
     ("products", "Gains by product"),
     ("gains", "Gains"),
+    ("service", "Service and stock"),
     ("back-test", "Back-test"),
     ("change", "Changes"),
     ("price", "Price response"),
@@ -76,6 +78,7 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         in_money=f" ({found.currency})" if found.currency else "",
         product_rows=None if assortment is None else shown_products(assortment.products),
         totals=_totals(found, made.method),
+        served=_served(found),
         most_looked_at=MOST_LOOKED_AT,
         best_rows=BEST_ROWS,
         shows_demand=any(each["demand"] for each in decided),
@@ -187,6 +190,7 @@ def _cards(found: ReportContents) -> list[tuple[str, str, str]]:
 def _sections(found: ReportContents) -> list[tuple[str, str]]:
     """Figures of the page."""
     absent = set() if found.decisions else {"decisions"}
+    absent |= set() if _served(found) else {"service"}
     absent |= {"products"} if found.evaluation.assortment is None else set()
     absent |= {"back-test"} if found.back_test is None else set()
     absent |= {"diagnostics"} if found.diagnostics is None else set()
@@ -298,6 +302,17 @@ def _totals(found: ReportContents, method: str) -> list[tuple[str, Gain]]:
         for name, gain, products in shown
         if gain is not None
     ]
+
+
+def _served(found: ReportContents) -> list[tuple[str, ServiceFigures]]:
+    """Service and stock of the log, of the policy and of the methods next to it; none where nothing was replayed."""
+    best = found.evaluation.best
+    if best is None or best.service is None:
+        return []
+    shown = [("current practice", best.service.log), ("the policy", best.service.policy)]
+    if found.comparison is not None and found.held_out:
+        shown += [(each.method, each.service.policy) for each in found.comparison.candidates if each.service]
+    return shown
 
 
 def _values(each: Diagnostic) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 
 from lostsales import plots
 from lostsales.data.demand_bounds import share_demand
-from lostsales.data.describe import frame_of
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress
 from lostsales.data.splits import hold_out, resample_counts
@@ -65,7 +64,7 @@ class Imputation:
             "standard_error": self.error,
             "identified": self.identified,
         }
-        return frame_of(self.log, columns, backend)
+        return self.log.to_frame(backend, columns)
 
     def plot(self, log: SalesLog, name: str | None = None) -> Any:
         """Picture of a product's sales and expected lost sales in its log; by default of the first product."""

@@ -15,6 +15,7 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
 from lostsales.evaluation.promise.sensitivity import sensitivity, tilted, with_memory
 from lostsales.evaluation.results import Estimate, Overlap
+from lostsales.evaluation.service import Flow, ServiceComparison, compared_service
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Bools, Floats
 
@@ -107,8 +108,24 @@ def model_based(task: EvaluationTask) -> Estimate:
             abs(float(gain[0].mean())) if doubtful else 0.0,
         ),
         worth_of_stock=periods.worth_of_stock(whole.position),
+        service=_service(prepared, periods, whole),
         notes=_notes(prepared, laws),
     )
+
+
+def _service(prepared: PreparedLog, periods: ReplayPeriods, replayed: ReplayedEpisodes) -> ServiceComparison | None:
+    """Service in the replayed periods, and in the rows of the log that they are."""
+    log, lost = prepared.log, prepared.lost
+    if lost is None:
+        return None
+    rows = periods.evidence.rows[periods.row].ravel()
+
+    def summed(values: Floats) -> Floats:
+        return np.asarray(np.bincount(rows, values.ravel(), len(log)))
+
+    logged = Flow(log.sales + lost, log.sales, log.censored.astype(np.float64), log.available - log.sales)
+    count = summed(periods.is_replayed.astype(np.float64))
+    return compared_service(log, Flow(*map(summed, replayed.flow)), logged, count, 1)
 
 
 def _bent(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[DemandLaw, ...]:

@@ -19,6 +19,7 @@ from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.memory import lags_of
 from lostsales.evaluation.policy_on_log import log_as_asked
+from lostsales.evaluation.service import Flow
 from lostsales.evaluation.task import episodes_of
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Market, Opening, Step, play
@@ -214,6 +215,7 @@ class ReplayedEpisodes:
     discounted: Floats  # (episodes,) summed profit, scaled up to the horizon where a series is shorter
     visited: Floats  # (sample, columns) market, price and last demand (in units of scale) of some of the periods
     position: Floats  # (episodes,) stock and orders on the way, when the last replayed period opens
+    flow: Flow  # (periods, episodes) each, 0 beyond the end of a series
     is_random: bool = False  # the policy or its supply drew at random
 
 
@@ -250,6 +252,7 @@ def replay_under(
     markets = [ReplayMarket.of(policy, periods, law) for law in laws]
     shape = len(laws), length, episodes
     profit, cash, position = np.empty(shape), np.empty(shape), np.zeros((len(laws), episodes))
+    flow = np.empty((len(Flow._fields), *shape))
     last = periods.last_period
     market = markets[0] if len(laws) == 1 else StackedMarkets(markets)
     stacked = periods if len(laws) == 1 else periods.times(len(laws))
@@ -258,13 +261,22 @@ def replay_under(
     for t, each in enumerate(replayed_steps(policy, stacked, market, rng)):
         own = (column.reshape(len(laws), episodes) * periods.is_replayed[t] for column in (each.profit, each.cash))
         profit[:, t], cash[:, t] = own
+        flow[:, :, t] = np.stack(Flow.of(each.step.outcome)).reshape(-1, len(laws), episodes) * periods.is_replayed[t]
         held = np.broadcast_to(each.step.view.stock + each.step.view.on_order, len(laws) * episodes)
         position[:, last == t] = held.reshape(len(laws), episodes)[:, last == t]
     is_random = rng.bit_generator.state != before or _is_random_supply(periods.log.problem)
     discounted = discount ** np.arange(length) @ profit
     discounted *= (1 - discount**horizon) / (1 - discount ** periods.is_replayed.sum(axis=0))
     return [
-        ReplayedEpisodes(profit[at], cash[at], discounted[at], np.concatenate(each.visited), position[at], is_random)
+        ReplayedEpisodes(
+            profit[at],
+            cash[at],
+            discounted[at],
+            np.concatenate(each.visited),
+            position[at],
+            Flow(*flow[:, at]),
+            is_random,
+        )
         for at, each in enumerate(markets)
     ]
 

@@ -16,6 +16,7 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.promise.sensitivity import sensitivity
 from lostsales.evaluation.results import Estimate, Overlap
+from lostsales.evaluation.service import compared_service
 from lostsales.evaluation.shop_replay import ReplayedShop
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.types import Floats
@@ -69,6 +70,13 @@ def shop_estimate(task: EvaluationTask, name: str) -> Estimate:
         if prepared.panel is None
         else sensitivity(prepared.panel, value, prepared.bent_price, np.array([-1, 1]) * bent.sum() / total, doubt),
         assortment=_assortment(prepared, replayed, gain, by_slope, bent, doubt > 0),
+        service=compared_service(
+            prepared.log,
+            replayed.flow,
+            replayed.logged,
+            counted,
+            prepared.products_in_log or len(prepared.log.products),
+        ),
         notes=(NOTE, "units are paid when they are sold: stock and orders on the way at the end count at cost"),
     )
 

@@ -20,7 +20,6 @@ import numpy as np
 
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Problem
-from lostsales.data.writing import log_columns
 from lostsales.errors import LostSalesError, SettingError
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Observes
@@ -96,7 +95,7 @@ class EntrantPolicy(PolicyBase):
     @classmethod
     def learned(cls, entrant: Entrant, log: SalesLog) -> "EntrantPolicy":
         """One that has seen a log."""
-        return cls(log.problem, entrant.start(log_columns(log)))
+        return cls(log.problem, entrant.start(log.table_columns))
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
         """Orders on the state of each series."""
