@@ -34,6 +34,7 @@ from lostsales.learn.cfqi.policy import q_functions
 from lostsales.learn.fit import learner_again
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import Policy, SavedPolicy
+from lostsales.policy.provenance import MetTarget, met_targets
 from lostsales.types import Floats, Ints
 
 SIMPLE_RULES = {"base-stock", "capped-base-stock", "constant-order", "newsvendor", "projected-level", "s-S-p"}
@@ -70,6 +71,7 @@ class ReportContents:
     back_test: BackTest | None  # of the method of the policy; None where it was not asked for or is not known
     diagnostics: Diagnostics | None  # terms of the regret bound; None where the policy has no Q-functions
     currency: str | None
+    targets: tuple[MetTarget, ...] = ()  # of service that the policy was learned to meet
 
     @property
     def basis_sentence(self) -> str:
@@ -178,6 +180,7 @@ def report_contents(
         back_test=_back_test(policy, log, windows, seed, testing),
         diagnostics=diagnose(task) if q_functions(policy) else None,
         currency=log.problem.format.currency,
+        targets=met_targets(policy),
     )
 
 
