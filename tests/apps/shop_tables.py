@@ -78,6 +78,26 @@ def semicolons(folder: Path) -> Path:
     return path
 
 
+def amounts(folder: Path) -> Path:
+    """A German spreadsheet with a title, the money taken instead of a price, stock-outs as ja and nein, and a total."""
+    rows = shop().drop(columns=["Store"])
+    rows["Umsatz"] = (rows["Sales"] * rows["Price"]).round(2)
+    rows["Ausverkauft"] = np.where(rows["Left"] == 0, "ja", "nein")
+    rows["Promotion"] = np.where(rows["Promotion"] == 1, "Ja", "Nein")
+    rows["Date"] = rows["Date"].dt.strftime("%d.%m.%Y")
+    rows = rows.drop(columns=["Price", "Left"]).rename(
+        columns={
+            "Date": "Datum", "Product": "Artikel", "Stock": "Bestand", "Promotion": "Aktion", "Order": "Bestellung",
+            "Sales": "Verkauf", "Unit cost": "Einkaufspreis",
+        }
+    )  # fmt: skip
+    path = plain(folder, rows, sep=";", decimal=",")
+    text = path.read_text(encoding="utf-8")
+    title, total = "Filiale Münster" + ";" * 8, f"Summe;;;;;{rows['Verkauf'].sum()};;;"
+    path.write_bytes(f"{title}\n\n{text}{total}\n".encode("cp1252"))
+    return path
+
+
 def excel(folder: Path) -> Path:
     """A workbook with a title, an empty line and a total."""
     rows = shop().drop(columns=["Store", "Left"])
@@ -146,5 +166,6 @@ def monthly(folder: Path) -> Path:
 
 
 TABLES = (
-    evening_orders, closing_stock, semicolons, excel, transactions, two_stores, no_stock, no_costs, weekly, monthly,
+    evening_orders, closing_stock, semicolons, amounts, excel, transactions, two_stores, no_stock, no_costs, weekly,
+    monthly,
 )  # fmt: skip

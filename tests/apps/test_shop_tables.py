@@ -1,12 +1,14 @@
-"""Ten tables as shops would send them, from file to report with at most five commands and two edits."""
+"""Tables as shops would send them, from file to report with at most five commands and two edits."""
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 
+import numpy as np
 import pytest
 
+from lostsales.data.reading.gate import read_log
 from lostsales.policy.file_format import load
 from lostsales.policy.provenance import verdict_of
 from tests.apps import shop_tables
@@ -67,6 +69,7 @@ READY: dict[Maker, int] = {  # with the number of products
     shop_tables.evening_orders: 3,
     shop_tables.closing_stock: 3,
     shop_tables.semicolons: 3,
+    shop_tables.amounts: 3,
     shop_tables.excel: 3,
     shop_tables.two_stores: 6,
     shop_tables.weekly: 3,
@@ -76,7 +79,7 @@ READY: dict[Maker, int] = {  # with the number of products
 def price_and_order(row: dict[str, float]) -> tuple[float, float]:
     names = (
         {"Price", "Verkaufspreis", "price"} & row.keys(),
-        {"Order", "Bestellmenge", "Quantity received"} & row.keys(),
+        {"Order", "Bestellmenge", "Bestellung", "Quantity received"} & row.keys(),
     )
     return row[names[0].pop()], row[names[1].pop()]
 
@@ -128,6 +131,18 @@ def test_what_a_spreadsheet_adds_is_left_out_and_named(make: Maker, tmp_path: Pa
     found = run_json("inspect", table)
     assert found["rows"] == 252
     assert any("totals" in each for each in found["notes"]["outside_table"])
+
+
+def test_prices_follow_from_the_money_taken(tmp_path: Path) -> None:
+    table = shop_tables.amounts(tmp_path)
+    run("init", table)
+    log = read_log(table)
+    assert log.problem.columns.revenue == "Umsatz"
+    paid = shop_tables.shop()
+    sold = (paid["Sales"] > 0).to_numpy()
+    np.testing.assert_allclose(log.price[sold], paid["Price"].to_numpy()[sold])
+    assert np.isfinite(log.price).all()
+    np.testing.assert_array_equal(log.stockout, (paid["Left"] == 0).to_numpy())
 
 
 def test_without_costs_one_edit_is_enough(tmp_path: Path) -> None:

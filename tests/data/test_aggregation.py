@@ -30,6 +30,21 @@ def test_lines_of_a_till_become_the_days_they_came_from(tmp_path: Path) -> None:
     )
 
 
+def test_the_money_of_lines_is_summed_and_gives_the_price() -> None:
+    lines = pd.DataFrame(
+        {
+            "receipt": range(101, 161), "time": pd.date_range("2026-03-02 09:00", periods=60, freq="4h"),
+            "sku": ["a", "b"] * 30, "qty": [1, 2, 3] * 20,
+        }
+    )  # fmt: skip
+    days = aggregate(lines.assign(amount=lines["qty"] * lines["sku"].map({"a": 1.25, "b": 0.99})))
+    assert set(days.columns) == {"sku", "time", "qty", "amount"}
+    found = propose(pd.DataFrame(days.columns))
+    assert found.columns["revenue"] == "amount"
+    log = read_log(pd.DataFrame(days.columns), found.problem)
+    np.testing.assert_allclose(log.price, np.where(log.names[log.series] == "a", 1.25, 0.99))
+
+
 def test_days_on_which_nobody_sold_anything_get_no_row() -> None:
     lines = pd.DataFrame(
         {"day": ["2026-03-02", "2026-03-04", "2026-03-02", "2026-03-04", "2026-03-03"], "item": [*"aabbb"], "qty": 1}

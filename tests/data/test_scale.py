@@ -3,10 +3,7 @@
 import numpy as np
 
 from lostsales.data.scale import (
-    GROUP_RATIO,
-    MOST_GROUPS,
     STEP,
-    like_groups,
     rounded_scale,
     series_scale,
     size_range,
@@ -52,20 +49,3 @@ def test_scales_are_rounded_to_powers_of_the_step() -> None:
     powers = np.log(rounded) / np.log(STEP)
     np.testing.assert_allclose(powers, np.rint(powers))
     assert (np.abs(np.log(rounded[:3] / sizes[:3])) <= np.log(STEP) / 2 + 1e-12).all()
-
-
-def test_groups_hold_rows_that_are_alike_in_every_column() -> None:
-    scale = np.array([1.0, 1.05, 8.0, 8.5, 100.0])
-    group = like_groups(np.column_stack([scale, np.full(5, 3.0)]))
-    np.testing.assert_array_equal(group, [0, 0, 1, 1, 2])
-    cost = np.array([3.0, 3.0, 3.0, 6.0, 3.0])
-    np.testing.assert_array_equal(like_groups(np.column_stack([scale, cost])), [0, 0, 1, 2, 3])
-    for each in range(3):
-        assert scale[group == each].max() / scale[group == each].min() <= GROUP_RATIO
-
-
-def test_a_range_of_scales_without_end_makes_a_limited_number_of_groups() -> None:
-    scale = np.logspace(-9, 15, 5_000)
-    group = like_groups(scale[:, None])
-    assert group.max() < MOST_GROUPS
-    assert (np.diff(group) >= 0).all()

@@ -9,13 +9,19 @@ from lostsales.data.column_names import fit
 from lostsales.data.proposal.facts import TableFacts, look
 from lostsales.data.proposal.keys import period_sql, year_and_part
 from lostsales.data.proposal.profile import Column, Sample, open_source
+from lostsales.data.proposal.roles import ROW_NUMBER
 from lostsales.data.sql_names import identifier
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
 
 PERIODS = ("day", "week", "month")
-SUMMED = ("order", "received", "adjustment", "time_out")  # with sales; of these nothing happens in a filled row
-CARRIED = ("stock", "closing", "price", "order_cost", "holding_cost", "lost_cost")
+SUMMED = (
+    "order",
+    "received",
+    "adjustment",
+    "time_out",
+    "revenue",
+)  # with sales; of these nothing happens in a filled row
 DATE = "date"  # name of the period where it was in two columns
 
 
@@ -119,6 +125,7 @@ def _summary(facts: TableFacts, column: Column, moment: str) -> str:
     if pair := year_and_part(facts.profile):
         taken |= {*pair.names}
     is_paper = fit(column.name, "document") >= 0.5 or column.kind in ("date", "list", "empty")
+    is_paper |= (column.name, ROW_NUMBER) in facts.others.left_out
     if column.name in taken or (is_paper and not role):
         return ""
     if role == "sales" or role in SUMMED:

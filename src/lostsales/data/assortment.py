@@ -27,6 +27,13 @@ def is_shop(log: SalesLog) -> bool:
     return log.period.dtype.kind == "M" or is_assortment(log)
 
 
+def period_word(log: SalesLog) -> str:
+    """Name of a period: day, week, or for any other step period."""
+    weekly = periods_a_week(log)
+    steps = 0.0 if weekly is None else float(np.median(weekly))
+    return "day" if 4 < steps <= 7.1 else "week" if 0.9 < steps < 1.1 else "period"
+
+
 def periods_a_week(log: SalesLog) -> Floats | None:
     """Periods of each product in a week, by its steps in time, (products,); None where periods are plain numbers.
 

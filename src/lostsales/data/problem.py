@@ -89,6 +89,12 @@ class Columns(Settings):
         examples=["Closing Stock"],
     )
     price: str = Field("price", description="What a customer pays for a unit.", examples=["Price"])
+    revenue: str | None = Field(
+        None,
+        description="Money taken in the period, where the table has no price: that is the revenue of a unit sold, and "
+        "in rows without a sale the price of the row before.",
+        examples=["Revenue"],
+    )
     order: str = Field("order", description="Units ordered in the period.", examples=["Units Ordered"])
     sales: str = Field("sales", description="Units sold in the period, not money.", examples=["Units Sold"])
     stockout: str = Field(
@@ -174,6 +180,10 @@ class Columns(Settings):
     def stock_in(self, columns: Collection[str]) -> str | None:
         """Column of the stock in a table: at the opening, otherwise at the end of the period; None without one."""
         return next((name for name in (self.stock, self.closing_stock) if name in columns), None)
+
+    def price_in(self, columns: Collection[str]) -> str | None:
+        """Column of a table that prices are read from, or derived from; None without one."""
+        return next((name for name in (self.price, self.revenue) if name in columns), None)
 
     @property
     def records_of_absence(self) -> tuple[str, ...]:

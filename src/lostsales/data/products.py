@@ -32,11 +32,6 @@ class Products:
         """First segment of each product, (products,)."""
         return np.unique(self.of_segment, return_index=True)[1]
 
-    @cached_property
-    def last_segment(self) -> Ints:
-        """Last segment of each product, (products,)."""
-        return len(self.of_segment) - 1 - np.unique(self.of_segment[::-1], return_index=True)[1]
-
     def counts(self, kept: Bools | None = None) -> Floats:
         """Rows of each product, or those that are kept, (products,)."""
         return np.bincount(self.of_row, kept, len(self)).astype(np.float64)

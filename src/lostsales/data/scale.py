@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from lostsales.data.labels import by_appearance
 from lostsales.data.log import SalesLog
 from lostsales.types import Array, Floats, Ints
 
@@ -13,8 +12,6 @@ BLOCKS = 4  # of rows of a series, whose means show how far chance moves the mea
 FAR_BEYOND = 4.0  # times the variance of chance at least, above which means differ, and
 FALSE_ALARMS = 1e-3  # share of logs of equal series in which they would
 STEP = 1.1  # scales are rounded to powers of this, so that series share grids of scaled orders
-GROUP_RATIO = 1.1  # series whose shapes differ by less share a group
-MOST_GROUPS = 24  # of series that share a plan
 TINY = 1e-9
 RIDGE = 1.0  # in series, of what attributes say about scale and price
 FARTHEST = 60.0  # logarithm of a scale or price that attributes can say of a series
@@ -98,28 +95,6 @@ def size_range(sizes: Floats) -> tuple[float, float] | None:
 def rounded_scale(sizes: Floats) -> Floats:
     """The nearest power of STEP to each size."""
     return np.asarray(STEP ** _power(np.maximum(np.nan_to_num(sizes), TINY), STEP))
-
-
-def like_groups(sizes: Floats, most: int = MOST_GROUPS) -> Ints:
-    """Groups of rows (rows, columns) whose columns differ by little, (rows,); by more where groups are too many.
-
-    Each next centre is the row that lies farthest from all centres, until none is far (Gonzalez); groups are numbered
-    in the order of their first rows.
-
-    >>> like_groups(np.array([[1.0, 3.0], [1.05, 3.0], [10.0, 3.0]]))
-    array([0, 0, 1])
-    """
-    logs = np.log(np.maximum(sizes, TINY))
-    distance, group = np.full(len(logs), np.inf), np.zeros(len(logs), dtype=np.int64)
-    centre = int(((logs - logs.mean(axis=0)) ** 2).sum(axis=1).argmin())
-    for number in range(most):
-        to_centre = np.sqrt(((logs - logs[centre]) ** 2).sum(axis=1))
-        nearer = to_centre < distance
-        group[nearer], distance[nearer] = number, to_centre[nearer]
-        centre = int(distance.argmax())
-        if distance[centre] < np.log(GROUP_RATIO):
-            break
-    return by_appearance(group)[0]
 
 
 def by_attributes(attributes: Floats, values: Floats) -> Floats:

@@ -213,7 +213,7 @@ def test_the_report_on_an_assortment_opens_with_lost_sales_and_ends_with_theory(
     assert re.findall(r'<section id="(\w+)">', folded) == ["runs", "policy"]
     assert "margin lost to stock-outs per week" in page[: page.index("gain per week, all products")]
     assert re.findall(r'<a href="#(\w+)">', page) == order
-    assert "Decisions of the next period, 2025-03-07" in page
+    assert "Decisions of the next day, 2025-03-07" in page
     look = re.search(r"Which to check</h3>.*?</ul>", page, flags=re.DOTALL)
     assert look is not None
     assert "The price never varied, so the effect of another is not identified: product 1." in look[0]

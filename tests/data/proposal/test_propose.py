@@ -103,6 +103,26 @@ def test_a_flag_of_rows_that_sold_out_is_found_whatever_its_name() -> None:
     assert propose(rows().rename(columns={"place": "store", "out": "x"})).columns["stockout"] == "x"
 
 
+@pytest.mark.parametrize(
+    "words", ["ja nein", "WAHR FALSCH", "Oui Non", "vrai faux", "Sí No", "si no", "vero falso", "sim não"]
+)
+def test_flags_in_other_languages(words: str) -> None:
+    table = rows().rename(columns={"place": "store"})
+    yes, no = words.split()
+    written = table.assign(out=np.where(table["out"].astype(bool), yes, no))
+    found = propose(written)
+    assert found.columns["stockout"] == "out"
+    np.testing.assert_array_equal(read_log(written, found.problem).stockout, read_log(table, found.problem).stockout)
+
+
+def test_money_that_is_no_multiple_of_sales_is_no_revenue() -> None:
+    table = rows().rename(columns={"place": "store"}).drop(columns="price")
+    noise = np.random.default_rng(1).uniform(1, 100, len(table))
+    assert "revenue" not in propose(table.assign(amount=noise)).columns
+    found = propose(table.assign(amount=table["sales"] * 2.5))
+    assert (found.columns["revenue"], found.is_readable) == ("amount", True)
+
+
 @pytest.mark.parametrize("name", ["in_stock_share", "On-shelf availability", "InStockRate"])
 def test_a_share_of_the_period_in_stock_is_found(name: str) -> None:
     table = retail_inventory().drop(columns=["Inventory Level", "Units Ordered"])

@@ -15,7 +15,7 @@ import pytest
 
 from lostsales.data.describe import describe
 from lostsales.data.feature import Feature
-from lostsales.data.problem import Costs, Problem
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.proposal.propose import propose
 from lostsales.data.reading.gate import read_log
 from lostsales.errors import LostSalesError
@@ -337,3 +337,14 @@ def test_a_log_prints_as_one_line() -> None:
     assert repr(log_of(stockout=[False, False, True, True, False])) == (
         "SalesLog: 5 rows, 2 series, periods 1 to 3, 40% stock-outs, prices 2 to 4 (2 values), orders 0 to 4 (3 values)"
     )
+
+
+def test_prices_from_revenue_are_those_of_the_last_sale() -> None:
+    problem = Problem(columns=Columns(revenue="takings"))
+    taken = {"price": None, "sales": [0, 3, 0, 3, 0], "takings": [0, 4.5, 0, 2.97, 0]}
+    found = log_of(problem, **taken)
+    assert found.price.tolist() == [1.5, 1.5, 1.5, 0.99, 0.99]
+    given = log_of(problem, **taken | {"price": [None, None, 2, None, None]})
+    assert given.price.tolist() == [1.5, 1.5, 2, 0.99, 0.99]
+    never = findings(frame(**taken | {"sales": [0, 3, 0, 0, 0], "takings": [0, 4.5, 0, 0, 0]}), problem)
+    assert never[0].startswith("takings must give a price in some row of each product (a column 'price' would)")

@@ -24,7 +24,7 @@ RAMPS = {
 }
 
 
-def draw_trace(trace: Trace, width: float) -> Markup:
+def draw_trace(trace: Trace, period: str, width: float) -> Markup:
     """Sales as bars before what was available, stock-outs shaded, hidden demand as a mark with its band."""
     periods = len(trace.period)
     shown = np.r_[trace.sales, *(each[~np.isnan(each)] for each in (trace.high, trace.expected))]
@@ -32,7 +32,7 @@ def draw_trace(trace: Trace, width: float) -> Markup:
     most = max(float(shown.max()), min(float(trace.available.max()), 2.0 * float(shown.max())), 1.0) * HEADROOM
     frame = Frame(width, 270, (-0.6, periods - 0.4), (0, most))
     inside = np.minimum(trace.available, most)
-    parts = [frame.axes(period_ticks(trace.period, width), ticks(0, most), "period", "units per period")]
+    parts = [frame.axes(period_ticks(trace.period, width), ticks(0, most), period, f"units per {period}")]
     parts += [frame.box(at - 0.5, at + 0.5, 0, most, "out") for at in np.flatnonzero(trace.hidden).tolist()]
     parts += [frame.box(at - 0.38, at + 0.38, 0, sold, "sold") for at, sold in enumerate(trace.sales)]
     steps = np.repeat(np.arange(periods + 1) - 0.5, 2)[1:-1]
@@ -47,7 +47,7 @@ def draw_trace(trace: Trace, width: float) -> Markup:
 
 def _tip(trace: Trace, at: int) -> str:
     lines = [
-        f"period {spelled(trace.period[at])}",
+        spelled(trace.period[at]),
         f"sold {trace.sales[at]:g} of {trace.available[at]:g} units at a price of {trace.price[at]:g}",
         f"stock {trace.stock[at]:g}, ordered {trace.order[at]:g}"
         + ("" if trace.on_order is None else f", on the way {trace.on_order[at]:g}"),
@@ -97,23 +97,24 @@ def draw_shift(shift: DistributionChange, unit: str, width: float) -> Markup:
     return draw_bars(shift.labels, bars, f"{shift.what} ({unit})", "share of the rows", width, percent=True)
 
 
-def draw_response(response: PriceResponse, width: float) -> Markup:
+def draw_response(response: PriceResponse, period: str, width: float) -> Markup:
     """Mean demand at each price with its interval, and what was sold there."""
     prices = response.prices
-    price_name = "price, as a share of the usual one of each series" if response.relative else "price (money a unit)"
+    price_name = "price relative to the product's usual price" if response.relative else "price (money a unit)"
     most = max(float(response.high.max()), float(response.sales.max())) * HEADROOM
     edge = 0.06 * (float(prices[-1] - prices[0]) or 1.0)
     frame = Frame(width, 240, (float(prices[0]) - edge, float(prices[-1]) + edge), (0.0, most))
     few = [(float(price), f"{price:g}") for price in prices] if len(prices) <= 8 else ticks(*frame.x_range)
-    parts = [frame.axes(few, ticks(0, most), price_name, "units per period")]
+    parts = [frame.axes(few, ticks(0, most), price_name, f"units per {period}")]
     parts.append(frame.band(prices, response.low, response.high, "band"))
     parts.append(frame.line(prices, response.demand, "demand"))
     columns = (prices, response.rows, response.sales, response.demand, response.low, response.high)
     for price, rows, sold, demand, low, high in zip(*columns, strict=True):
-        tip = f"at a price of {price:g}, {rows:,} rows\nsold {number(sold)} per period"
+        tip = f"at a price of {price:g}, {rows:,} rows\nsold {number(sold)} per {period}"
         parts.append(frame.dot(price, sold, "seen", 4.5, tip))
         parts.append(frame.line([price, price], [low, high], "whisker"))
-        tip = "at a price of {}\ndemand {} per period ({} to {})".format(f"{price:g}", *numbers(demand, low, high))
+        mean, *band = numbers(demand, low, high)
+        tip = f"at a price of {price:g}\ndemand {mean} per {period} ({' to '.join(band)})"
         parts.append(frame.dot(price, demand, "known", 4, tip))
     return frame.svg("Demand by price", parts)
 

@@ -76,6 +76,7 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         decided=decided,
         opens=sorted({each["period"] for each in decided}),
         assortment=assortment,
+        period=found.period_word,
         in_money=f" ({found.currency})" if found.currency else "",
         product_rows=None if assortment is None else shown_products(assortment.products),
         totals=_totals(found, made.method),
@@ -102,10 +103,10 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         diagnostics=found.diagnostics,
         verdict=_verdict(found),
         cards=_cards(found),
-        traces=[_trace(trace) for trace in found.traces],
+        traces=[_trace(trace, found.period_word) for trace in found.traces],
         run_lengths=_run_lengths(found.audit.run_lengths),
         depths=_depths(found.observed_at_depth, found.censored_at_depth),
-        response_figure=found.response and draw_response(found.response, HALF),
+        response_figure=found.response and draw_response(found.response, found.period_word, HALF),
         fit_figure=found.model and draw_fit(found.model.shares, HALF),
         markets=["the usual" if not each.market else each.market for each in found.maps.maps],
         any_outside=any(panel.outside.any() for each in found.maps.maps for panel in each.panels),
@@ -225,13 +226,13 @@ def _decided(found: NextDecisions | None) -> list[dict[str, Any]]:
     ]
 
 
-def _trace(trace: Trace) -> dict[str, Any]:
-    last = f", the last {MOST_PERIODS} periods" if len(trace.period) == MOST_PERIODS else ""
+def _trace(trace: Trace, period: str) -> dict[str, Any]:
+    last = f", the last {MOST_PERIODS} {period}s" if len(trace.period) == MOST_PERIODS else ""
     return {
         "name": trace.name,
         "note": f"{trace.stockout_share:.0%} stock-outs{last}",
-        "wide": draw_trace(trace, WIDE),
-        "narrow": draw_trace(trace, NARROW),
+        "wide": draw_trace(trace, period, WIDE),
+        "narrow": draw_trace(trace, period, NARROW),
     }
 
 

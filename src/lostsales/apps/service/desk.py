@@ -180,14 +180,6 @@ class Desk:
         flags = [text for text, holds in decision_flags(decision).items() if holds[0]]
         return ExplainedDecision(situation, decision, expected, (*situation.flags, *flags))
 
-    @cached_property
-    def knows_demand(self) -> bool:
-        """True if the policy has a demand model, so that outcomes of other actions are known."""
-        if self.day is None:
-            return True  # asked, it answers for itself
-        one = self.day.view.take(np.array([0]))
-        return self.policy.demand_atoms(one, np.maximum(one.stock * 0, 1.0)) is not None
-
 
 class ExplainedDecision(NamedTuple):
     """Decision on one row, with reasons."""

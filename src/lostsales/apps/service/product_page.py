@@ -14,6 +14,7 @@ from lostsales.apps.service import models
 from lostsales.apps.service.answers import explain_answer, figure, forecast_answer, sold_at, what_if_answer
 from lostsales.apps.service.decisions import DecisionStore, TrailQuery
 from lostsales.apps.service.desk import Desk, ProductToday
+from lostsales.data.assortment import period_word
 from lostsales.data.labels import spelled
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.report.policy_map import DepthMap
@@ -60,19 +61,21 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
         "price": map_table(panel, panel.price),
         "order": map_table(panel, panel.order),
     }
+    word = "period" if desk.recent is None else period_word(desk.recent.log)
     latest = next((each for each in decided if each.period == situation.period and each.status != "comment"), None)
     return {
         "name": name,
         "period": situation.period,
+        "period_word": word,
         "why": why,
         "listed": {"flag": desk.morning.flag[at], "status": int(desk.morning.status[at])},
         "latest": latest if latest is not None and latest.status != "withdrawn" else None,
         "last_price": figure(situation.view.last_price[0]),
-        "trace": None if trace is None else trace_figures(trace),
+        "trace": None if trace is None else trace_figures(trace, word),
         "stockout_share": None if trace is None else trace.stockout_share,
-        "response": response and response_figure(response, recommended.price, last_price, money),
+        "response": response and response_figure(response, recommended.price, last_price, money, word),
         "forecast": ahead
-        and {"wide": forecast_figure(trace, ahead, HALF), "narrow": forecast_figure(trace, ahead, NARROW)},
+        and {"wide": forecast_figure(trace, ahead, word, HALF), "narrow": forecast_figure(trace, ahead, word, NARROW)},
         "maps": map_figures(panel, float(situation.view.stock[0]), float(anchor_demand(situation.view)[0])),
         "depth": int(situation.view.depth[0]),
         "instead": instead,
@@ -164,19 +167,19 @@ def _step(prices: Any) -> float:
     return 0.01 if least < 0.05 or prices[-1] - prices[0] <= 2 else 0.05 if least < 0.5 else 0.1
 
 
-def trace_figures(trace: Trace) -> Figures:
+def trace_figures(trace: Trace, period: str) -> Figures:
     """Sales, stock and imputed demand over time."""
-    return {"wide": draw_trace(trace, WIDE), "narrow": draw_trace(trace.last(NARROW_PERIODS), NARROW)}
+    return {"wide": draw_trace(trace, period, WIDE), "narrow": draw_trace(trace.last(NARROW_PERIODS), period, NARROW)}
 
 
-def response_figure(response: ProductResponse, price: float, last_price: float, money: str) -> Markup:
+def response_figure(response: ProductResponse, price: float, last_price: float, money: str, period: str) -> Markup:
     """Expected demand by price with its prediction band; past sales, and the recommended price."""
     prices = response.prices
     most = max(float(response.high.max()), float(response.seen_sales.max(initial=0)), 1.0) * HEADROOM
     edge = 0.06 * (float(prices[-1] - prices[0]) or 1.0)
     frame = Frame(HALF, 250, (float(prices[0]) - edge, float(prices[-1]) + edge), (0.0, most))
     few = [(float(each), f"{each:g}") for each in prices] if len(prices) <= 8 else ticks(*frame.x_range)
-    parts = [frame.axes(few, ticks(0, most), f"price ({money} a unit)", "units a period")]
+    parts = [frame.axes(few, ticks(0, most), f"price ({money} a unit)", f"units per {period}")]
     parts.append(frame.box(price - edge / 5, price + edge / 5, 0, most, "chosen", f"recommended: {price:g}"))
     parts.append(frame.band(prices, response.low, response.high, "band"))
     parts.append(frame.line(prices, response.demand, "demand"))
@@ -190,7 +193,7 @@ def response_figure(response: ProductResponse, price: float, last_price: float, 
     return frame.svg(f"Demand by price; the last price was {last_price:g}", parts)
 
 
-def forecast_figure(trace: Trace | None, rows: Sequence[dict[str, object]], width: float) -> Markup:
+def forecast_figure(trace: Trace | None, rows: Sequence[dict[str, object]], period: str, width: float) -> Markup:
     """Last sales as bars, then the demand forecast with its band."""
     past = 0 if trace is None else min(PAST, len(trace.sales))
     mean, low, high = (np.array([float(str(row[name])) for row in rows]) for name in ("mean", "q10", "q90"))
@@ -199,7 +202,7 @@ def forecast_figure(trace: Trace | None, rows: Sequence[dict[str, object]], widt
     frame = Frame(width, 250, (-0.6, past + len(rows) - 0.4), (0.0, most))
     earlier = [] if trace is None else list(trace.period[len(trace.period) - past :])
     periods = np.array([*earlier, *(row["period"] for row in rows)], dtype=object)
-    parts = [frame.axes(period_ticks(periods, width), ticks(0, most), "period", "units a period")]
+    parts = [frame.axes(period_ticks(periods, width), ticks(0, most), period, f"units per {period}")]
     hidden = np.zeros(past, dtype=bool) if trace is None else trace.hidden[len(trace.hidden) - past :]
     parts += [frame.box(at - 0.5, at + 0.5, 0, most, "out") for at in np.flatnonzero(hidden).tolist()]
     parts += [frame.box(at - 0.38, at + 0.38, 0, sold, "sold", f"sold {sold:g}") for at, sold in enumerate(before)]

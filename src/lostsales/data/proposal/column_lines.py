@@ -124,6 +124,7 @@ def _write_period(found: TableFacts, out: TomlText) -> None:
 
 def _write_sales_and_price(found: TableFacts, out: TomlText) -> None:
     sales, price, columns = found.column("sales"), found.column("price"), found.profile.columns
+    revenue = found.column("revenue")
     if sales is None:
         amounts = tuple(name for name, each in columns.items() if each.is_amount and name not in found.keys.columns)
         lists = [name for name, each in columns.items() if each.kind == "list"]
@@ -132,8 +133,10 @@ def _write_sales_and_price(found: TableFacts, out: TomlText) -> None:
             out.todo(f"{lists[0]!r} holds a list in every row: a log has one row per series and period")
     else:
         _write_quantity(found, out, "sales", sales)
-        if price is None and not sales.is_whole:
+        if price is None and revenue is None and not sales.is_whole:
             out.todo(f"{sales.name!r} has fractions: if it is money and not units, divide it by the price")
+    if revenue is not None:
+        _write_quantity(found, out, "revenue", revenue)
     if price is not None:
         off = [name for name in columns if fit(name, "discount") >= 0.9 and name != price.name]
         _write_quantity(found, out, "price", price, f"; CHECK: is {off[0]!r} already taken off?" if off else "")

@@ -61,7 +61,9 @@ def _write_evening(found: TableFacts, facts: StockFacts, moment: OrderMoment, ou
 def write_actions(found: TableFacts, out: TomlText) -> None:
     """Write the prices and orders of the log; a constant price if it has none."""
     price, order = found.column("price"), found.column("order") or found.column("received")
-    if price is None:
+    if price is None and found.column("revenue") is not None:
+        out.comment("The price of a unit is [columns] revenue / sales; in rows without a sale that of the row before.")
+    elif price is None:
         out.key("price", 2, "FILL IN: the table has no price; this one holds for every row", active=False)
         out.todo("price: no column has it; take the comment sign off `price = 2` and put yours, or name the column")
     else:

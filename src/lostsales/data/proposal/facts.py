@@ -6,14 +6,15 @@ from itertools import permutations
 
 import numpy as np
 
+from lostsales.data.column_names import fit
 from lostsales.data.ledger import FOLLOWS, LONGEST_LEAD, Ledger
 from lostsales.data.proposal.keys import Keys, find_keys, period_sql, series_sql
 from lostsales.data.proposal.leaks import copies, leaks
 from lostsales.data.proposal.profile import Column, Profile, Sample, profile
-from lostsales.data.proposal.roles import Others, Roles, find_others, find_roles
+from lostsales.data.proposal.roles import LIKELY, Others, Roles, find_others, find_roles
 from lostsales.data.reading.columns import LARGEST_WHOLE
 from lostsales.data.reading.evening_orders import OrderMoment, moment_of, opening_stock
-from lostsales.types import Bools, Floats, exceeds
+from lostsales.types import Bools, Floats, Ints, exceeds
 
 _TRIED_ROWS = 5_000  # rows on which combinations of columns are tried
 _MOST_TRIED = 10  # columns, in 720 combinations: bounds time
@@ -172,6 +173,7 @@ def look(source: Sample) -> TableFacts:
         by_balance = _by_balance(found, roles, numbers, has_next)
         stock = _stock(roles, numbers, has_next) if by_balance else stock
     _only_number_left(found, keys, roles)
+    _price_by_revenue(roles, numbers, has_next)
     if not roles.counted_at_close:
         _stockout_by_sales(sample, found, keys, roles, stock)
         _closing_by_balance(roles, numbers)
@@ -280,6 +282,32 @@ def _only_number_left(found: Profile, keys: Keys, roles: Roles) -> None:
     left = [name for name in left if name not in taken]
     if len(left) == 1:
         roles.column["sales"] = left[0]
+
+
+def _price_by_revenue(roles: Roles, numbers: dict[str, Floats], has_next: Bools) -> None:
+    """Find the money taken, if no column has a price: a unit's share of it varies less within products than itself."""
+    named = roles.column
+    if "price" in named or named.get("sales") not in numbers:
+        return
+    sales, used = numbers[named["sales"]], {*named.values()}
+    series, sold = np.r_[0, np.cumsum(~has_next[:-1])], sales > 0
+    fits = {name: fit(name, "revenue") for name in numbers if name not in used}
+    for name in sorted((name for name in fits if fits[name] >= LIKELY), key=lambda name: -fits[name]):
+        rows = sold & (numbers[name] > 0)
+        if rows.sum() < 0.9 * sold.sum() or (numbers[name][sales == 0] != 0).any():
+            continue
+        money = np.log(numbers[name][rows])
+        if _spread(money - np.log(sales[rows]), series[rows]) < _spread(money, series[rows]):
+            named["revenue"] = name
+            roles.outcomes.discard(name)
+            roles.others.pop("sales", None)
+            return
+
+
+def _spread(values: Floats, series: Ints) -> float:
+    """Mean squared deviation from the mean of each series."""
+    rows = np.maximum(np.bincount(series), 1)
+    return float(np.mean((values - (np.bincount(series, values) / rows)[series]) ** 2))
 
 
 def _closing_by_balance(roles: Roles, numbers: dict[str, Floats]) -> None:

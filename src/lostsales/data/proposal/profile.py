@@ -14,7 +14,7 @@ from lostsales.data.reading.cells import connect
 from lostsales.data.reading.files import NUMBERS, open_files
 from lostsales.data.reading.formats import NumberFormat, date_formats, is_iso, number_format
 from lostsales.data.reading.table import Table, files_of, open_table
-from lostsales.data.reading.text import as_moment, as_number
+from lostsales.data.reading.text import FLAGS, as_flag, as_moment, as_number
 from lostsales.data.sql_names import identifier, quoted
 from lostsales.errors import LostSalesError
 from lostsales.types import Array
@@ -115,7 +115,6 @@ def _spelled(value: object) -> str:
 MOST_VALUES = 2_000  # different texts of a column that are looked at
 # Texts that stand for no value.
 MISSING = frozenset(("na", "n/a", "#n/a", "nan", "null", "none", "-", "--", "?", ".", "nil"))
-FLAGS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"}, {"0", "1"})
 COMPACT_DATES = {"%Y%m%d": (1900_01_01, 2100_12_31), "%Y%m": (1900_01, 2100_12)}
 
 Kind = Literal["number", "flag", "date", "text", "list", "empty"]
@@ -216,8 +215,8 @@ def _text_column(
     if dates is not None:
         return _counted(sample, name, "date", bare, as_moment(bare, Format(dates=dates[:1])), dates)
     words = {text.lower() for text in texts}
-    if words in FLAGS[:-1] or (len(words) == 1 and words <= FLAGS[0] | FLAGS[1]):
-        return _counted(sample, name, "flag", bare, f"TRY_CAST({bare} AS BOOLEAN)")
+    if any(words == {*pair} or (len(words) == 1 < len(min(words)) and words < {*pair}) for pair in FLAGS):
+        return _counted(sample, name, "flag", bare, f"CAST({as_flag(bare)} AS BOOLEAN)")
     if numbers.reads(texts):
         return _counted(sample, name, "number", bare, as_number(bare, numbers.written))
     return _counted(sample, name, "text", bare, bare)

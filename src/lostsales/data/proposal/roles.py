@@ -12,7 +12,7 @@ from lostsales.data.proposal.keys import Keys, period_sql, series_sql
 from lostsales.data.proposal.profile import Column, Profile, Sample
 
 CLOSE = 0.08  # two fits that differ by less are both worth a word
-_LIKELY = 0.35  # least score of a name that may have a role, see `column_names.fit`
+LIKELY = 0.35  # least score of a name that may have a role, see `column_names.fit`
 _AFTERWARDS = ("sales", "closing", "stockout", "in_stock", "in_stock_share", "time_out")  # not known before a decision
 
 
@@ -54,7 +54,8 @@ WORDS = {
     "holding_cost": "the unit cost of holding", "lost_cost": "the unit cost of a lost sale",
     "stockout": "stock-outs", "in_stock": "stock-outs, inverted",
     "in_stock_share": "the share of the period in stock", "time_out": "time out of stock",
-    "last_sales": "sales before the first row", "last_stockout": "a stock-out before the first row",
+    "revenue": "money taken", "last_sales": "sales before the first row",
+    "last_stockout": "a stock-out before the first row",
 }  # fmt: skip
 
 
@@ -76,14 +77,14 @@ def find_roles(found: Profile, keys: tuple[str, ...]) -> Roles:
     scores: list[tuple[float, str, str]] = []
     for column in candidates:
         fits = {role: fit(column.name, role) for role in CONTENT}
-        suited = {role: score for role, score in fits.items() if score >= _LIKELY and CONTENT[role][0](column)}
+        suited = {role: score for role, score in fits.items() if score >= LIKELY and CONTENT[role][0](column)}
         scores += [(score, role, column.name) for role, score in suited.items()]
         best = max(fits, key=lambda role: fits[role])
         if fits[best] > 0.9 and not suited and column.kind != "list":
             roles.mismatches[column.name] = (
                 f"is named as if it held {WORDS[best]}, but its values are not {CONTENT[best][1]}: {column.shown}"
             )
-        if (score := fit(column.name, "outcome")) >= _LIKELY:
+        if (score := max(fit(column.name, "outcome"), fit(column.name, "revenue"))) >= LIKELY:
             scores.append((score - 0.01, "outcome", column.name))
     if any(role == "sales" and found.columns[name].is_whole for _, role, name in scores):
         # Beside whole numbers, fractions are money.
@@ -104,7 +105,7 @@ def find_roles(found: Profile, keys: tuple[str, ...]) -> Roles:
     _share_as_price(roles, candidates)
     used = set(roles.column.values())
     roles.outcomes |= {
-        name for score, role, name in scores if role in _AFTERWARDS and score >= _LIKELY and name not in used
+        name for score, role, name in scores if role in _AFTERWARDS and score >= LIKELY and name not in used
     }
     return roles
 
@@ -126,6 +127,7 @@ SAME = 0.98  # correlation with sales from which a column looks like one of hind
 _OURS = {str(each.default) for each in Columns.model_fields.values() if isinstance(each.default, str)}
 
 
+ROW_NUMBER = "the number of the row"
 OWN_AMOUNT = "one number in each series; a unit cost belongs in [costs]"
 
 
@@ -192,7 +194,7 @@ def _useless(column: Column, rows: int, keys: Keys) -> str:
     ):
         return f"{column.distinct:,} different values, such as {column.examples[0]!r}"
     if column.is_whole and column.distinct == rows and (column.highest or 0) - (column.lowest or 0) + 1 == rows:
-        return "the number of the row"
+        return ROW_NUMBER
     if missing:
         return f"missing in {missing:,} of {rows:,} rows: fill the gaps to use it as a feature"
     if column.unread:

@@ -20,6 +20,8 @@ from lostsales.data.reading.supply import LotColumns, read_on_order
 from lostsales.data.reading.table import Table, open_table
 from lostsales.types import Array, Bools, Floats, Ints
 
+HALF_CENT = 0.0051  # by which a revenue differs from price times sales, if it was rounded
+
 
 def named_in(problem: Problem, columns: Collection[str], may_lack_price: bool) -> Problem:
     """The problem as a table names its columns; prices are 1 where it may lack them.
@@ -29,7 +31,7 @@ def named_in(problem: Problem, columns: Collection[str], may_lack_price: bool) -
     named = problem.named_as_in(columns)
     may_lack_price |= named is not problem
     named = named.with_share_in(columns)
-    priced = named.columns.price in columns or named.price is not None or named.prices is not None
+    priced = named.columns.price_in(columns) is not None or named.price is not None or named.prices is not None
     return named.model_copy(update={"price": 1.0}) if may_lack_price and not priced else named
 
 
@@ -78,7 +80,7 @@ def _wanted(problem: Problem, have: tuple[str, ...]) -> list[str]:
     recorded = () if problem.stockouts_by == "stock" and names.stock in have else names.records_of_absence
     wanted = [*names.series_parts, names.period, names.sales]
     if _only_price(problem) is None:
-        wanted.append(names.price)
+        wanted.append(names.price_in(have) or names.price)
     if (stock := names.stock_in(have)) is not None or names.order in have:
         wanted += [stock or names.stock, *([names.order] if _only_order(problem) is None else [])]
     wanted += [*recorded, *([problem.open_time] if recorded and isinstance(problem.open_time, str) else [])]
@@ -94,10 +96,11 @@ def read_columns(reader: ColumnReader, problem: Problem) -> LogColumns:
     period = reader.findings.period_of = reader.period(names.period)
     stock = names.stock_in(reader.table.columns)
     described, features = _features(reader, problem.features)
+    sales = reader.number(names.sales)
     rows = {
         "features": features,
-        "price": _decided(reader, names.price, _only_price(problem)),
-        "sales": reader.number(names.sales),
+        "price": _price(reader, problem, sales, codes, period),
+        "sales": sales,
         "stock": None if stock is None else reader.number(stock),
         "order": _decided(reader, names.order, _only_order(problem), gaps=_may_lack_order(problem, codes, period))
         if stock is not None
@@ -141,6 +144,48 @@ def _only_order(problem: Problem) -> float | None:
 
 def _single(values: tuple[float, ...] | None) -> float | None:
     return values[0] if values is not None and len(values) == 1 else None
+
+
+def _price(reader: ColumnReader, problem: Problem, sales: Floats, codes: Ints, period: Array) -> Floats:
+    """Prices, from the revenue where the table has none."""
+    names, only, have = problem.columns, _only_price(problem), reader.table.columns
+    if only is not None or names.revenue is None or names.revenue not in have:
+        return _decided(reader, names.price, only)
+    revenue = reader.number(names.revenue)
+    price = price_of_revenue(revenue, sales, codes, period)
+    if names.price in have:
+        given = reader.number(names.price, gaps=True)
+        price = np.where(np.isnan(given), price, given)
+    without = np.isnan(price) & ~np.isnan(revenue) & ~np.isnan(sales)
+    wanted = f"{names.revenue} must give a price in some row of each product (a column {names.price!r} would)"
+    reader.findings.check(without, wanted, verb="sold nothing, nor did any other row of its product;")
+    return price
+
+
+def price_of_revenue(revenue: Floats, sales: Floats, codes: Ints, period: Array) -> Floats:
+    """Revenue per unit, (rows,); in rows without a sale the price before, else the next one, NaN if there is none.
+
+    >>> revenue, sales, period = np.array([0, 4.5, 0, 9.9]), np.array([0, 3, 0, 10]), np.arange(4)
+    >>> price_of_revenue(revenue, sales, np.zeros(4, dtype=int), period)
+    array([1.5 , 1.5 , 1.5 , 0.99])
+    """
+    ordering = np.lexsort((period, codes))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exact = np.where(sales > 0, revenue / sales, np.nan)
+        cents = np.round(exact, 2)
+        found = np.where(np.abs(cents * sales - revenue) <= HALF_CENT, cents, np.round(exact, 4))[ordering]
+    series, rows = codes[ordering], np.arange(len(found))
+    known = ~np.isnan(found)
+    before = np.maximum.accumulate(np.where(known, rows, -1))
+    after = np.minimum.accumulate(np.where(known, rows, len(rows))[::-1])[::-1]
+    price = np.full(len(found), np.nan)
+    for nearest in (after, before):  # the later one only where there is none before
+        inside = (nearest >= 0) & (nearest < len(rows))
+        at = np.where(inside, nearest, rows)
+        price = np.where(inside & (series[at] == series), found[at], price)
+    filled = np.empty(len(price))
+    filled[ordering] = price
+    return filled
 
 
 def _decided(reader: ColumnReader, column: str, only: float | None, gaps: bool | Bools = False) -> Floats:

@@ -13,6 +13,16 @@ _DAY = "\\d{4}-\\d{2}-\\d{2}"
 _MOMENT = f"{_DAY}(?:[ T]\\d{{2}}:\\d{{2}}(?::\\d{{2}}(?:[.]\\d{{1,9}})?)?)?"
 # Below this year a format's %Y has read a year of two digits as one of four.
 FIRST_YEAR = 1000
+# Words for true and false, in pairs.
+FLAGS = [
+    pair.split()
+    for pair in (
+        "true false", "yes no", "t f", "y n", "ja nein", "j n", "wahr falsch", "oui non", "vrai faux", "si no",
+        "sí no", "sì no", "vero falso", "verdadero falso", "sim não", "sim nao", "verdadeiro falso", "ja nee",
+        "waar onwaar",
+    )
+]  # fmt: skip
+_TRUE, _FALSE = (", ".join(sorted({quoted(word) for word in words})) for words in zip(*FLAGS, strict=True))
 # Marks that people take for the same.
 _ALIKE = {" ": " \u00a0\u202f", "'": "'\u2019"}
 
@@ -45,9 +55,7 @@ def is_missing(text: str) -> str:
 def as_flag(text: str) -> str:
     """1 or 0, as a number or in words; other numbers as they are."""
     bare = f"lower({stripped(text)})"
-    words = (
-        f"CASE WHEN {bare} IN ('true', 't', 'yes', 'y') THEN 1.0 WHEN {bare} IN ('false', 'f', 'no', 'n') THEN 0.0 END"
-    )
+    words = f"CASE WHEN {bare} IN ({_TRUE}) THEN 1.0 WHEN {bare} IN ({_FALSE}) THEN 0.0 END"
     return f"coalesce({words}, {as_number(text, Format())})"
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lostsales.data.assortment import is_assortment
+from lostsales.data.assortment import is_assortment, period_word
 from lostsales.data.describe import Description, describe
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.progress import Progress, stages
@@ -71,6 +71,7 @@ class ReportContents:
     back_test: BackTest | None  # of the method of the policy; None where it was not asked for or is not known
     diagnostics: Diagnostics | None  # terms of the regret bound; None where the policy has no Q-functions
     currency: str | None
+    period_word: str  # day, week or period
     targets: tuple[MetTarget, ...] = ()  # of service that the policy was learned to meet
 
     @property
@@ -180,6 +181,7 @@ def report_contents(
         back_test=_back_test(policy, log, windows, seed, testing),
         diagnostics=diagnose(task) if q_functions(policy) else None,
         currency=log.problem.format.currency,
+        period_word=period_word(log),
         targets=met_targets(policy),
     )
 

@@ -15,7 +15,6 @@ from lostsales.types import Floats
 
 ATOMS = 32  # equally likely demands in a plan: its time grows in proportion
 BELIEF_ATOMS = 16  # after a stock-out, where the demand before is uncertain as well
-NOISE_ATOMS = 512  # from which those are condensed
 INTERACTION_ROWS = 64  # at which interactions of the features are averaged
 
 
