@@ -15,8 +15,9 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.sensitivity import sensitivity, with_memory, with_price_slope
-from lostsales.evaluation.service import Flow, ServiceComparison, compared_service
+from lostsales.evaluation.service import ServiceComparison, compared_service
 from lostsales.evaluation.task import EvaluationTask
+from lostsales.policy.period import Flow
 from lostsales.types import Bools, Floats
 
 EPISODES = 300  # replayed per model

@@ -17,8 +17,8 @@ from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimate, Overlap
 from lostsales.evaluation.sensitivity import sensitivity
 from lostsales.evaluation.service import compared_service
-from lostsales.evaluation.shop_replay import ReplayedShop
 from lostsales.evaluation.task import EvaluationTask
+from lostsales.policy.shop_replay import ReplayedShop
 from lostsales.types import Floats
 
 NEAR = 0.03  # difference of the logarithm within which two prices count as the same
