@@ -139,7 +139,7 @@ class ProductTable:
         """The table for counts: nothing but the unit divides quantities, and nothing divides prices."""
         return replace(self, scale=self.unit, usual_price=np.ones(len(self)), sizes=None)
 
-    def said_by_attributes(self, values: Floats) -> tuple[Floats, Floats] | None:
+    def predicted_by_attributes(self, values: Floats) -> tuple[Floats, Floats] | None:
         """Scale and usual price of products with these attributes (rows, attributes); None without attributes."""
         if self.sizes is None:
             return None

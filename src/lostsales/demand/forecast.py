@@ -190,7 +190,7 @@ def _facts(model: StructuralDemand, notes: LogNotes, assumed: Assumed) -> Foreca
         stockouts=int(np.count_nonzero(hidden)),
         origins=model.origins,
         season=tuple(each.columns for each in panel.cycles if panel.demand.shape[1] >= LEAST_CYCLES * each.columns),
-        own_season=bool(np.isfinite(learned.season_prior)),
+        own_season=learned.seasons is not None,
         half_life=learned.half_life,
         coming=assumed.text,
         warnings=(*notes.record_warnings, *filter(None, [assumed.warning])),

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.data.encoding import feature_columns
+from lostsales.data.encoding import costs_as_features, feature_columns
 from lostsales.data.feature import Feature
-from lostsales.data.log import SalesLog
+from lostsales.data.log import AnyLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
+from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.shelf import believed_ages
 from lostsales.policy.view import Action, ClosedPeriod, View, order_limit
@@ -116,6 +117,11 @@ def limits_of_rows(log: SalesLog, rows: Ints) -> Floats | None:
 def supply_columns(problem: Problem) -> int:
     """Number of columns of a history block that describe the pipeline and the order days."""
     return problem.pipeline_length + (problem.supply.order_cycle is not None)
+
+
+def log_as_asked(policy: Policy, log: AnyLog) -> AnyLog:
+    """The log with the features that a policy asks for, unit costs that vary among them where it uses them."""
+    return log if policy.asks == log.problem.features else costs_as_features(log)
 
 
 def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:

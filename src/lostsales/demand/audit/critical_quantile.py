@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.confidence import margin
-from lostsales.data.economics import UnitCosts, critical_fractile
+from lostsales.data.economics import critical_fractile
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale
 from lostsales.demand.audit.identifiability import by_price
@@ -71,7 +71,7 @@ def _examined(
     the upper limit at the last level is below it. The limits count one more row at risk, whose demand is never
     reached: they do not trust the few rows that reach the highest levels.
     """
-    costs = UnitCosts(*(float(np.mean(np.broadcast_to(each, len(log))[rows])) for each in log.costs[:3]))  # type: ignore[index]
+    costs = log.costs.at(rows).mean()
     lead_time = round(log.problem.lead_times.mean)
     fractile = critical_fractile(float(log.price[rows].mean()), costs, log.problem.discount, lead_time)
     order = np.argsort(demand[rows], kind="stable")

@@ -4,7 +4,7 @@ import numpy as np
 
 from lostsales.demand.model.level_loops import filter_levels, shared_growth
 from lostsales.demand.model.panel import Panel
-from lostsales.demand.model.season import seasonal_index
+from lostsales.demand.model.season import SeasonPrior, seasonal_index
 from lostsales.demand.model.spread import Spread
 from lostsales.types import Floats, Ints
 
@@ -15,11 +15,12 @@ MEMBERS = len(HALF_LIVES) + len(TRENDS)
 PRIOR = 0.3  # weight of the next slower level as a prior, in periods
 MOST_TREND = 2.0  # largest factor by which a trend may raise or lower the level
 DAMPING = 0.95  # factor of a trend per period
+SeasonPriors = tuple[SeasonPrior | None, ...] | None  # of the cycles; None if all series share their season
 RECENT = 0.5 ** (1.0 / 52.0)  # weight of a period in the shared growth, relative to the next one
 
 
 def member_forecasts(
-    panel: Panel, ends: Ints, targets: Ints, season_prior: float, spread: Spread, *, grows: bool = False
+    panel: Panel, ends: Ints, targets: Ints, seasons: SeasonPriors, spread: Spread, *, grows: bool = False
 ) -> Floats:
     """Forecast mean demand in columns `targets` (series, horizons) from the origins `ends` (series,).
 
@@ -28,7 +29,10 @@ def member_forecasts(
     """
     known = int(ends.max()) + 1
     demand, exposure = panel.demand[:, :known], (panel.exposure * panel.response[:, : panel.demand.shape[1]])[:, :known]
-    index, own = seasonal_index(panel.filled[:, :known], exposure, panel.cycles, int(targets.max()) + 1, season_prior)
+    group = None if seasons is None else panel.group
+    index, own, _ = seasonal_index(
+        panel.filled[:, :known], exposure, panel.cycles, int(targets.max()) + 1, group, seasons
+    )
     if grows:
         growth = shared_growth(panel.filled[:, :known], exposure, index, own, RECENT, spread.factors, panel.integer)
         after = np.arange(index.shape[1]) - (known - 1.0)

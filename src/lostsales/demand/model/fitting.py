@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lostsales.demand.model.bank import SeasonPriors
 from lostsales.demand.model.columns import ResponseColumns, response_columns
 from lostsales.demand.model.panel import Panel
 from lostsales.demand.model.response import HALF_LIFE, Response, first_level, fit_response
@@ -21,6 +22,7 @@ class FittedPanel:
     response: Response
     season: Floats  # (products, periods) seasonal index
     spread: Spread
+    seasons: SeasonPriors  # distribution of the seasons of series
 
     @property
     def mean(self) -> Floats:
@@ -38,25 +40,28 @@ def fit_panel(panel: Panel, seed: int) -> FittedPanel:
     level = first_level(panel.demand, panel.exposure, 0.5 ** (1.0 / HALF_LIFE))
     seen, first = panel.exposure > 0, Spread(*USUAL, panel.integer)
     spread = spread_around(level * panel.exposure, panel.demand, panel.censored, seen, first, seed)
-    response, season, spread = _fit_once(panel, history, usable, spread, None, seed)
+    response, season, spread, seasons = _fit_once(panel, history, usable, spread, None, seed)
     if columns.names or panel.censored.any():
-        response, season, spread = _fit_once(panel, history, usable, spread, response, seed)
+        response, season, spread, seasons = _fit_once(panel, history, usable, spread, response, seed)
     log_factor = response.log_factor(columns.values)
     fitted = replace(panel, response=np.exp(log_factor), filled=response.filled)
-    return FittedPanel(fitted, columns, response, season, spread)
+    return FittedPanel(fitted, columns, response, season, spread, seasons)
 
 
 def _fit_once(
     panel: Panel, history: Floats, usable: Bools, spread: Spread, start: Response | None, seed: int
-) -> tuple[Response, Floats, Spread]:
+) -> tuple[Response, Floats, Spread, SeasonPriors]:
     """Season given an earlier response, response given the season, and spread around both."""
     filled = panel.demand if start is None else start.filled
     factor = np.ones(panel.demand.shape) if start is None else np.exp(start.log_factor(history))
-    index, own = seasonal_index(filled, panel.exposure * factor, panel.cycles, panel.demand.shape[1], np.inf)
-    season = index[own]
+    index, row, seasons = seasonal_index(
+        filled, panel.exposure * factor, panel.cycles, panel.demand.shape[1], panel.group
+    )
+    season = index[row]
     exposure = panel.exposure * season
     learned = exposure * usable
     response = fit_response(panel.demand, learned, panel.censored, history, panel.group, spread, start=start)
     mean = response.level * exposure * np.exp(response.log_factor(history))
     others = response.means_of_others(mean)
-    return response, season, spread_around(others, panel.demand, panel.censored, panel.exposure > 0, spread, seed)
+    spread = spread_around(others, panel.demand, panel.censored, panel.exposure > 0, spread, seed)
+    return response, season, spread, seasons if any(seasons) else None

@@ -6,7 +6,7 @@ import numpy as np
 
 from lostsales.data.parallel import in_parallel
 from lostsales.data.progress import Progress
-from lostsales.demand.model.bank import MEMBERS, member_forecasts
+from lostsales.demand.model.bank import MEMBERS, SeasonPriors, member_forecasts
 from lostsales.demand.model.panel import Panel
 from lostsales.demand.model.spread import Spread
 from lostsales.types import Bools, Floats, Ints
@@ -46,7 +46,7 @@ def hold_out(
     panel: Panel,
     horizons: Ints,
     origins: Ints,
-    season_prior: float,
+    seasons: SeasonPriors,
     spread: Spread,
     progress: Progress | None = None,
     *,
@@ -58,7 +58,7 @@ def hold_out(
     def forecast_at(origin: int) -> Floats:
         ends = np.minimum(panel.last, origin)
         targets = np.broadcast_to(origin + horizons, (len(ends), len(horizons)))
-        return member_forecasts(panel, ends, np.asarray(targets), season_prior, spread, grows=grows)
+        return member_forecasts(panel, ends, np.asarray(targets), seasons, spread, grows=grows)
 
     mean = np.stack(in_parallel(forecast_at, origins.tolist(), progress))
     target = origins[:, None] + horizons  # (origins, horizons)

@@ -77,7 +77,7 @@ class StructuralDemand:
         fitted = fit_panel(panel_of(log, horizon, season), seed)
         horizons = np.unique([1, (horizon + 1) // 2, horizon])
         origins = origins_of(fitted.panel, horizons)
-        learned = learn(fitted.panel, horizons, origins, fitted.spread, seed, progress)
+        learned = learn(fitted.panel, horizons, origins, fitted.spread, fitted.seasons, seed, progress)
         return cls(fitted, learned, len(origins))
 
     @property
@@ -102,7 +102,7 @@ class StructuralDemand:
         learned = self.learned
         horizon = panel.coming.shape[1]
         members = member_forecasts(
-            panel, panel.last, panel.coming, learned.season_prior, learned.reading, grows=learned.grows
+            panel, panel.last, panel.coming, learned.seasons, learned.reading, grows=learned.grows
         )
         near = np.abs(learned.horizons[:, None] - np.arange(1, horizon + 1)).argmin(axis=0)
         mean = (members * learned.weights[:, near]).sum(axis=2)

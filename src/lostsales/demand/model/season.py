@@ -1,8 +1,11 @@
-"""Seasonal indices of weekdays, weeks or months, shared by all series, and those of each series around them."""
+"""Seasonal indices of weekdays, weeks or months, shared by all series, and those of groups and series around them."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from lostsales.demand.model.periods import Cycle
+from lostsales.demand.model.pooling import Variances, pool, sums_by_group, updated_variances
 from lostsales.types import Floats, Ints
 
 OVERDISPERSION = 0.2  # of negative binomial demand, in the weights of series of different size
@@ -11,19 +14,47 @@ LEAST_CYCLES = 1.05  # cycles that a history must cover for a season
 FEW_REPEATS = 4  # with fewer positions seen twice, noise is estimated from neighbouring periods
 LEAST_SPAN = 2  # the centred windows must span this part of one for an estimate of growth
 OF_A_MEAN = 0.5  # weight of the overall mean of a series in its centred level, in periods
+MOST_POSITIONS = 7  # of a cycle whose positions have effects of their own; longer ones are harmonic
+HARMONICS = 2  # of the effects of a series in a longer cycle
+BLOCKS = 8  # of a cycle, whose sums are taken to be independent
+STEPS = 10  # of the expectation-maximisation of variances
+INDEX_RANGE = 0.2, 5.0  # bounds of the index of a series relative to the shared one
+
+
+class SeasonPrior(NamedTuple):
+    """Distribution of the seasons of groups and series around the shared one."""
+
+    variances: Variances
+    noise: float  # variance of a sum of residuals over its expectation
+    shared: tuple[float, float]  # design effects, see `pool`
+
+
+class SeasonIndex(NamedTuple):
+    """Index of every column."""
+
+    values: Floats  # shared (1, columns) or by series (series, columns)
+    row: Ints  # (series,) row of each series in it
+    priors: tuple[SeasonPrior | None, ...]  # of the cycles; None if all series share theirs
 
 
 def seasonal_index(
-    demand: Floats, exposure: Floats, cycles: tuple[Cycle, ...], columns: int, prior: float
-) -> tuple[Floats, Ints]:
-    """Index of every column, shared (1, columns) or by series (series, columns), and the row of each series in it.
+    demand: Floats,
+    exposure: Floats,
+    cycles: tuple[Cycle, ...],
+    columns: int,
+    group: Ints | None = None,
+    priors: tuple[SeasonPrior | None, ...] | None = None,
+) -> SeasonIndex:
+    """Index of every column, shared by all series or, if they have a `group` (series,), drawn to that of their group.
 
-    Cycles are estimated one after the other, each after removing those before. `prior` is the weight of the shared
-    index at each position of a series, in sold units; infinite if series have no index of their own.
+    Cycles are estimated one after the other, each after removing those before. `priors` of the cycles are estimated by
+    default.
     """
     n, periods = demand.shape
     index = np.ones((1, columns))
-    for cycle in cycles:
+    found: list[SeasonPrior | None] = []
+    for at, cycle in enumerate(cycles):
+        found.append(None)
         if periods < LEAST_CYCLES * cycle.columns:
             continue
         place = cycle.position(np.arange(columns))
@@ -31,9 +62,68 @@ def seasonal_index(
         exposed = exposure * index[:, :periods]
         level = with_growth(centred_level(demand, exposed, window), window)
         shared = shared_index(demand, exposed, level, place[:periods], cycle.length)
-        own = own_index(demand, exposed * level * shared[place[:periods]], shared, place[:periods], prior)
-        index = index * own[:, place]
-    return index, np.arange(n) if len(index) > 1 else np.zeros(n, dtype=np.int64)
+        index = index * shared[place]
+        if group is None or n == 1:
+            continue
+        mean = exposed * level * shared[place[:periods]]
+        weight = mean / (1.0 + OVERDISPERSION * level)
+        residual = (demand - mean) / (1.0 + OVERDISPERSION * level) * (exposure > 0)
+        places = np.eye(cycle.length)[place[:periods]]
+        basis = season_basis(cycle.length)
+        prior = priors[at] if priors else season_prior(weight, residual, places, basis, group, cycle)
+        if prior is not None:
+            effects = season_effects(weight @ places, residual @ places, basis, group, prior)
+            index, found[at] = index * np.clip(1.0 + effects @ basis.T, *INDEX_RANGE)[:, place], prior
+    return SeasonIndex(index, np.arange(n) if len(index) > 1 else np.zeros(n, dtype=np.int64), tuple(found))
+
+
+def season_basis(length: int) -> Floats:
+    """Columns of the season of a series, (length, effects): each position, or harmonics of a long cycle."""
+    if length <= MOST_POSITIONS:
+        return np.eye(length) - 1.0 / length
+    angle = 2 * np.pi * np.arange(length)[:, None] / length * np.arange(1, HARMONICS + 1)
+    return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def season_effects(weight: Floats, residual: Floats, basis: Floats, group: Ints, prior: SeasonPrior) -> Floats:
+    """Effects of series (series, effects) on relative demand, drawn to those of their group, and these together.
+
+    `weight` and `residual` (series, positions) are sums over periods: of precisions and of them times relative errors.
+    """
+    return pool(*_information(weight, residual, basis, prior.noise), group, prior.variances, prior.shared).by_series
+
+
+def season_prior(
+    weight: Floats, residual: Floats, places: Floats, basis: Floats, group: Ints, cycle: Cycle
+) -> SeasonPrior:
+    """Estimate the variances of effects between groups and between series, by expectation-maximisation.
+
+    Sums of residuals over parts of a cycle measure the noise, as a level that moves lasts; the second time without the
+    effects that were estimated the first time.
+    """
+    variances, by_place = Variances.first(basis.shape[1]), (weight @ places, residual @ places)
+    rest, starts = residual, np.arange(0, weight.shape[1], max(cycle.columns // BLOCKS, 1))
+    for _ in range(2):
+        noise, shared = _noise_of_blocks(rest, weight, group, starts)
+        information = _information(*by_place, basis, noise)
+        for _ in range(STEPS):
+            found = pool(*information, group, variances, shared)
+            variances = updated_variances(found, group)
+        rest = residual - weight * (found.by_series @ basis.T @ places.T)
+    return SeasonPrior(variances, noise, shared)
+
+
+def _information(weight: Floats, residual: Floats, basis: Floats, noise: float) -> tuple[Floats, Floats]:
+    return np.einsum("sp,pk,pl->skl", weight, basis, basis, optimize=True) / noise, residual @ basis / noise
+
+
+def _noise_of_blocks(residual: Floats, weight: Floats, group: Ints, starts: Ints) -> tuple[float, tuple[float, float]]:
+    """Variance of sums over blocks relative to their weight, and design effects of groups and of all."""
+    sums = np.add.reduceat(residual, starts, axis=1)
+    squares = [float((each**2).sum()) for each in (sums, sums_by_group(sums, group), sums.sum(axis=0))]
+    within = max(squares[1] / max(squares[0], 1e-12), 1.0)
+    noise = max(squares[0] / max(float(weight.sum()), 1e-12), 1e-6)
+    return noise, (within, max(squares[2] / max(squares[0], 1e-12) / within, 1.0))
 
 
 def centred_level(demand: Floats, exposure: Floats, window: int) -> Floats:
@@ -92,15 +182,3 @@ def _noise(ratio: Floats, position: Ints, index: Floats, times: Ints) -> float:
     else:
         variance = 0.5 * float(np.mean(np.diff(ratio) ** 2)) if len(ratio) > 1 else np.inf
     return variance / float(times[times > 0].mean())
-
-
-def own_index(demand: Floats, expected: Floats, shared: Floats, position: Ints, prior: float) -> Floats:
-    """Indices of each series, (series, length): shared index times demand over its expectation.
-
-    The prior is a gamma distribution with mean 1, as if `prior` units had been expected and sold at each position; if
-    it is infinite, all series have the shared index, (1, length).
-    """
-    if not np.isfinite(prior):
-        return shared[None, :]
-    places = np.eye(len(shared))[position]
-    return np.asarray(shared * (demand @ places + prior) / (expected @ places + prior))

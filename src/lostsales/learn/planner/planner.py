@@ -113,6 +113,7 @@ class Planner(Learner):
     method: ClassVar[str] = "planner"
     bytes_a_row: ClassVar[int] = 2_000
     models_products: ClassVar[bool] = True
+    meets_targets: ClassVar[bool | None] = True
     quick_settings: ClassVar[dict[str, Any]] = {
         "draws": 1,
         "families": (Family("linear", False), Family("linear", True), Family("kernel", False), Family("kernel", True)),

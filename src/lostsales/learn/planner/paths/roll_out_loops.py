@@ -21,7 +21,7 @@ from lostsales.types import Bools, Floats, Ints
 
 LOST = -1  # instead of the lead time of an order that never arrives
 MIXED = -2  # instead of a lead time where paths differ
-TOGETHER = 4  # rules whose profits are added up at once: a sum waits for its last addition, and several do not
+TOGETHER = 4  # rules summed together: independent sums run in parallel in the processor
 
 
 class Terms(NamedTuple):
