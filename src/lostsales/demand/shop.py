@@ -17,6 +17,7 @@ from lostsales import plots
 from lostsales.data.confidence import margin
 from lostsales.data.feature import feature_count
 from lostsales.data.log import SalesLog
+from lostsales.demand.best_prices import BestPrices, best_prices
 from lostsales.demand.censoring.observed import Observed, observe
 from lostsales.demand.forecast import Forecast, forecast
 from lostsales.demand.law.price_response import PriceResponse
@@ -112,6 +113,10 @@ class ShopDemand:
             )
             moved = np.bincount(group, moved, len(names)) > 0
         return Elasticities(names, slopes, errors, moved)
+
+    def best_prices(self) -> BestPrices:
+        """Most profitable price of each product if stock suffices; it needs no stock, but what a unit costs."""
+        return best_prices(self.log, self.market, self.mean, self.price_errors)
 
     @cached_property
     def group_names(self) -> Array:

@@ -5,7 +5,7 @@ most that was ever available and says nothing beyond. The optimal order of a new
 therefore identified exactly where the probability of a demand up to there reaches the critical fractile.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,20 +28,22 @@ class CriticalQuantile:
     what: str  # such as "price 4"
     rows: int
     fractile: float  # the critical fractile
-    boundary: float  # the most that was ever available; over the mean sales of a product where these differ
+    boundary: float  # the most that was ever available
     reached: float  # probability of a demand up to there, by Kaplan-Meier
     std_error: float  # of it, by Greenwood's formula
     verdict: Identifiability
+    is_relative: bool = False  # the boundary is in mean sales of a product, as these differ
 
     @property
     def sentence(self) -> str:
         """The verdict, with the figures behind it."""
+        most = f"{self.boundary:.3g}{' times the mean sales' if self.is_relative else ''}"
         says = {
             "identifiable": "the best order is identified",
-            "knife-edge": "whether the best order is identified cannot be told",
-            "unidentifiable": f"the best order lies above {self.boundary:.3g}, the most that was ever available",
+            "knife-edge": "whether the best order is identified cannot be determined",
+            "unidentifiable": f"the best order lies above {most}, the most that was ever available",
         }[self.verdict]
-        found = f"{self.reached:.1%} of demands are at most {self.boundary:.3g} (standard error {self.std_error:.1%})"
+        found = f"{self.reached:.1%} of demands are at most {most} (standard error {self.std_error:.1%})"
         return f"{self.verdict}: {says}; {found}, and the critical fractile is {self.fractile:.1%}"
 
 
@@ -53,10 +55,13 @@ def critical_quantiles(log: SalesLog, observed: Observed) -> tuple[CriticalQuant
     if log.demand_only or log.costs is None or round(log.problem.lead_times.mean) > 1:
         return ()
     scale = series_scale(log)[log.series]
+    is_relative = bool((scale != 1).any())
     demand, is_event = observed.sample
     groups = sorted(by_price(log), key=lambda group: -int(group[1].sum()))
     return tuple(
-        _examined(log, what, found, demand / scale, is_event, observed.available / scale)
+        replace(
+            _examined(log, what, found, demand / scale, is_event, observed.available / scale), is_relative=is_relative
+        )
         for what, rows in groups
         if (found := rows & observed.is_learnable).any()
     )
