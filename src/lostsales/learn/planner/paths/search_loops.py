@@ -154,7 +154,7 @@ def doomed_today(futures: Futures, unit: Unit, span: int, work: Work) -> float:
     if unit.shelf.life > 0:
         for s in range(paths):
             found += expected_waste(-2, futures.arrivals, 0, s, futures.cover[0, 0], span - 1, unit.shelf, work)
-    return found / paths
+    return float(found / paths)
 
 
 @compiled
