@@ -31,7 +31,7 @@ def made_rows(
         share=np.ones(products * periods),
         season=np.ones(products * periods),
         inputs=np.column_stack([price.reshape(-1), promoted.reshape(-1)]),
-        weekday=weekday.reshape(-1),
+        place=weekday.reshape(-1),
     )
     return rows, slopes, demand.reshape(-1)
 
@@ -53,7 +53,7 @@ def test_elasticities_weekdays_and_hidden_demand_are_recovered(cover: float) -> 
     assert np.abs(error).mean() < 0.2
     assert abs(error.mean()) < 0.1
     assert np.mean(np.abs(error) < 1.96 * found.response.errors[:, 0]) > 0.9
-    np.testing.assert_allclose(found.response.season[0], WEEKDAYS - WEEKDAYS.mean(), atol=0.04)
+    np.testing.assert_allclose(found.response.season.mean(axis=0), WEEKDAYS - WEEKDAYS.mean(), atol=0.04)
     assert found.response.moves
     if np.isfinite(cover):
         assert 0.1 < rows.is_censored.mean() < 0.45
