@@ -9,7 +9,7 @@ from lostsales.demand.model.counts import log_scores
 from lostsales.demand.model.panel import COUNTS_A_PERIOD
 from lostsales.demand.model.response import HALF_LIFE, Response, fit_response
 from lostsales.demand.model.season import BLOCKS, season_effects
-from lostsales.demand.model.spread import USUAL, Spread, spread_around
+from lostsales.demand.model.spread import USUAL, Spread, own_spreads, spread_around
 from lostsales.saved_fields import numbers
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -92,18 +92,22 @@ def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior:
     effects = np.zeros((len(group), places))  # of the season of products
     products = np.arange(len(group))[:, None]
     half_life, arguments = HALF_LIFE, (cells.censored, cells.inputs, group)
-    spread, exposure = Spread(*USUAL, counted), cells.exposure
+    spread, exposure, own = Spread(*USUAL, counted), cells.exposure, np.ones((len(group), 1))
     response = fit_response(cells.demand, exposure, *arguments, spread)
     for step in range(ROUNDS):
         if step:
             exposure = cells.exposure * np.exp(effects[products, cells.place])
-            response = fit_response(cells.demand, exposure, *arguments, spread, half_life=half_life, start=response)
+            response = fit_response(
+                cells.demand, exposure, *arguments, spread, own=own, half_life=half_life, start=response
+            )
         factor = np.exp(response.log_factor(cells.inputs))
         mean = response.level * exposure * factor
-        spread = spread_around(response.means_of_others(mean), cells.demand, cells.censored, exposure > 0, spread)
-        effects = _season(cells, response, mean, spread, effects)
+        around = response.means_of_others(mean), cells.demand, cells.censored, exposure > 0, response.wider
+        spread = spread_around(*around, spread)
+        own = own_spreads(*around, spread, group)
+        effects = _season(cells, response, mean, spread.variance(mean, own), effects)
         if step == 0:
-            half_life = _half_life(cells, exposure * factor, spread)
+            half_life = _half_life(cells, exposure * factor, spread, own)
     factor_of_cells = np.exp(response.log_factor(cells.inputs))
     season = rows.season * np.exp(effects[rows.product, rows.place])
     factor = season * usual * factor_of_cells[at]
@@ -115,7 +119,7 @@ def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior:
         errors=_errors(response, response.effects.covariance),
         group_coefficients=prior + response.group_slopes,
         season=effects,
-        dispersion=_dispersion(cells, others, spread),
+        dispersion=_dispersion(cells, others, spread, own),
         moves=bool(np.isfinite(half_life)),
     )
     demand = np.where(shows, unit * response.filled[at], expected)
@@ -132,25 +136,28 @@ def _cells(values: Array, at: tuple[Ints, Ints], products: int) -> Array:
     return found
 
 
-def _half_life(cells: _Cells, exposure: Floats, spread: Spread) -> float:
+def _half_life(cells: _Cells, exposure: Floats, spread: Spread, own: Floats) -> float:
     """Half-life of the level: the one under which each demand is likeliest given the others; infinite if it stands."""
     seen, scores = exposure > 0, []
     none = np.zeros((*exposure.shape, 0))
     for half_life in (np.inf, *HALF_LIVES):
-        found = fit_response(cells.demand, exposure, cells.censored, none, cells.group, spread, half_life=half_life)
-        mean = found.means_of_others(found.level * exposure)[seen]
-        variance, known = spread.variance(mean, 1.0), np.ones(len(mean), dtype=bool)
+        found = fit_response(
+            cells.demand, exposure, cells.censored, none, cells.group, spread, own=own, half_life=half_life
+        )
+        mean = found.means_of_others(found.level * exposure)
+        variance, mean = spread.variance(mean, own)[seen], mean[seen]
+        known = np.ones(len(mean), dtype=bool)
         scores.append(log_scores(cells.demand[seen], mean, variance, known, cells.censored[seen], cells.integer).sum())
     best = int(np.argmax(scores))
     return (np.inf, *HALF_LIVES)[best] if scores[best] > scores[0] + EVIDENCE else np.inf
 
 
-def _season(cells: _Cells, response: Response, mean: Floats, spread: Spread, effects: Floats) -> Floats:
+def _season(cells: _Cells, response: Response, mean: Floats, variance: Floats, effects: Floats) -> Floats:
     """Effects of the season of products on the logarithm of demand, (products, places), given earlier ones."""
     places = effects.shape[1]
     if places < 2:
         return effects
-    weight = np.where(cells.exposure > 0, mean / np.maximum(spread.variance(mean, 1.0), 1e-12), 0.0)
+    weight = np.where(cells.exposure > 0, mean / np.maximum(variance, 1e-12), 0.0)
     residual, weight = weight * (response.filled - mean), weight * mean
     residual += weight * effects[np.arange(len(effects))[:, None], cells.place]
     found, _ = season_effects(weight, residual, cells.place, places, cells.group, block=max(places // BLOCKS, 1))
@@ -164,7 +171,7 @@ def _errors(response: Response, covariance: Floats) -> Floats:
     return np.asarray(np.divide(scaled, response.scale, out=found, where=response.scale > 0))
 
 
-def _dispersion(cells: _Cells, others: Floats, spread: Spread) -> Floats:
+def _dispersion(cells: _Cells, others: Floats, spread: Spread, own: Floats) -> Floats:
     """Variance beyond Poisson's over the squared mean of each product, (products,); 0 where demand is Poisson.
 
     `others` are means given the demand of the other periods: the log likelihood around them is a held-out one.
@@ -175,9 +182,9 @@ def _dispersion(cells: _Cells, others: Floats, spread: Spread) -> Floats:
         known = np.ones(len(mean), dtype=bool)
         by_spread, poisson = (
             log_scores(demand, mean, variance, known, censored, True).sum()
-            for variance in (spread.variance(mean, 1.0), mean)
+            for variance in (spread.variance(others, own)[seen], mean)
         )
         if by_spread < poisson + EVIDENCE:
             return np.zeros(len(seen))
     mean = (cells.demand * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-    return np.asarray(spread.linear / np.maximum(mean, 1.0) + spread.quadratic)
+    return np.asarray(own[:, 0] * (spread.linear / np.maximum(mean, 1.0) + spread.quadratic))
