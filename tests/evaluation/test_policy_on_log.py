@@ -3,8 +3,9 @@
 import numpy as np
 
 from lostsales.demand.censoring.runs import find_runs
-from lostsales.evaluation.policy_on_log import decisions, log_as_asked
+from lostsales.evaluation.policy_on_log import decisions
 from lostsales.learn.fit import fit
+from lostsales.policy.history import log_as_asked
 from tests.learn.small import small_log
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import lostsales
 from lostsales.data.log import SalesLog
-from lostsales.evaluation.replayed_market import BLOCK_ROWS, MOST_ROWS, SIMILAR, ReplayedMarket, _following, _part
 from lostsales.evaluation.replayed_value import SAMPLED, _returns, with_replayed_value
 from lostsales.learn.cfqi.learn import CFQI, PCFQI, Fusion
 from lostsales.learn.cfqi.value_function import ValueFunction
+from lostsales.learn.replay.replayed_market import BLOCK_ROWS, MOST_ROWS, SIMILAR, ReplayedMarket, _following, _part
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.rollout import play
 from lostsales.simulation.hidden_market import market_of

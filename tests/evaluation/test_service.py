@@ -8,8 +8,9 @@ import pytest
 
 import lostsales
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.service import Flow, service_figures
-from lostsales.evaluation.shop_replay import replay_shop
+from lostsales.evaluation.service import service_figures
+from lostsales.policy.period import Flow
+from lostsales.policy.shop_replay import replay_shop
 from tests.evaluation.shop import Assortment
 
 

@@ -15,6 +15,7 @@ from lostsales.data.format import Format
 from lostsales.data.settings import NonNegative, Number, Settings, checked, read_toml, to_toml
 from lostsales.data.shop import Shop
 from lostsales.data.supply import LONGEST, arrival_of, order_day_column
+from lostsales.data.targets import Targets
 from lostsales.errors import SettingError
 
 # The usual columns of forecasting libraries, read where a table has them instead of ours.
@@ -252,6 +253,7 @@ class Problem(Shop):
     price: NonNegative | None = Field(
         None, description="The price of every row, where the table has no column of it.", examples=[2]
     )
+    targets: Targets = Field(Targets(), description="Service that the shop wants, in place of the cost of a lost sale.")
     columns: Columns = Field(Columns(), description="The names of the columns, where they differ from ours.")
     format: Format = Field(Format(), description="How numbers and dates are written, where they are text.")
     rules: BusinessRules = Field(
@@ -315,6 +317,12 @@ class Problem(Shop):
                 raise ValueError(f"an instrument must be numeric, but the feature {feature.name!r} is categorical")
         if len(set(self.instruments)) < len(self.instruments):
             raise ValueError("instruments must differ")
+        if self.targets.wanted is not None and self.costs.lost is not None:
+            raise ValueError(
+                "a target of service replaces the cost of a lost sale: give targets or costs.lost, not both"
+            )
+        if self.targets.by not in (None, "series", *self.attributes):
+            raise ValueError(f"targets.by must be 'series' or one of the attributes, but it is {self.targets.by!r}")
         roles = [*columns.named, *(feature.name for feature in self.features), *self.attributes]
         if twice := sorted({name for name in roles if roles.count(name) > 1}):
             raise ValueError(f"a column must have one role, but {', '.join(twice)} has several")

@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from lostsales.data.encoding import costs_as_features
-from lostsales.data.log import AnyLog, SalesLog
+from lostsales.data.log import SalesLog
 from lostsales.data.settings import MOST_NUMBER
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError, SettingError
-from lostsales.policy.history import view_of_rows
+from lostsales.policy.history import log_as_asked, view_of_rows
 from lostsales.policy.policy import Policy
 from lostsales.types import Floats, Ints
 
@@ -48,11 +47,6 @@ def shown(setting: object) -> str:
     if isinstance(setting, tuple):
         return ", ".join(str(getattr(each, "name", each)) for each in setting) or "none"
     return "none" if setting is None else str(setting)
-
-
-def log_as_asked(policy: Policy, log: AnyLog) -> AnyLog:
-    """The log with the features that a policy asks for, unit costs that vary among them where it uses them."""
-    return log if policy.asks == log.problem.features else costs_as_features(log)
 
 
 def decisions(policy: Policy, log: SalesLog, runs: Runs, rows: Ints, rng: np.random.Generator) -> Floats:

@@ -13,9 +13,9 @@ from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import SalesLog
 from lostsales.data.parallel import single_threaded
 from lostsales.errors import LostSalesError, warn
-from lostsales.evaluation.replayed_market import ReplayedMarket
 from lostsales.learn.cfqi.policy import QPolicy, q_functions, q_policy
 from lostsales.learn.cfqi.value_function import ValueFunction
+from lostsales.learn.replay.replayed_market import ReplayedMarket
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import learned_by, with_provenance
 from lostsales.policy.rollout import play

@@ -1,31 +1,16 @@
 """Service and stock: fill rate, share of periods without a stock-out, cover, turns and stock value."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from lostsales.data.assortment import periods_a_week
 from lostsales.data.log import DecisionLog
-from lostsales.policy.period import Outcome
+from lostsales.policy.period import Flow
 from lostsales.types import Floats
 
 DAYS_A_YEAR = 365.25
 TINY = 1e-12  # against division by 0
-
-
-class Flow(NamedTuple):
-    """Units of a period, each (rows,), or a share where outcomes are averaged over draws."""
-
-    demand: Floats
-    sales: Floats
-    stockout: Floats  # 1 where demand was not met in full
-    left: Floats  # when the period ends
-
-    @classmethod
-    def of(cls, outcome: Outcome) -> "Flow":
-        """Flow of a period that is closed."""
-        return cls(outcome.demand, outcome.sales, outcome.stockout.astype(np.float64), outcome.leftover)
 
 
 @dataclass(frozen=True)

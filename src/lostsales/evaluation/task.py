@@ -10,8 +10,8 @@ from lostsales.errors import LostSalesError
 from lostsales.evaluation.policy_on_log import check_policy, decisions
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.results import Estimand
-from lostsales.evaluation.shop_replay import ReplayedShop, replay_shop
 from lostsales.policy.policy import Policy
+from lostsales.policy.shop_replay import ReplayedShop, replay_shop
 from lostsales.types import Bools, Floats, Ints
 
 START = "where each series of the log starts"

@@ -18,8 +18,9 @@ from lostsales.data.settings import checked_json
 from lostsales.demand.audit.behaviour import audit_behaviour
 from lostsales.errors import LostSalesError, SettingError, warn
 from lostsales.learn.learner import LEARNERS, Learner
+from lostsales.learn.targets import fit_to_targets
 from lostsales.policy.policy import SavedPolicy
-from lostsales.policy.provenance import LearnedBy, learned_by, log_digest, with_provenance
+from lostsales.policy.provenance import LearnedBy, MetTarget, learned_by, log_digest, met_targets, with_provenance
 from lostsales.policy.rules import Rules
 from lostsales.policy.shop_units import InShopUnits, ShopGrid
 
@@ -72,7 +73,8 @@ def fit(
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
     learner = learner_of(method, settings)
-    policy = with_provenance(fit_in_shop_units(learner, log, progress), _provenance(learner, log))
+    policy = fit_in_shop_units(learner, log, progress)
+    policy = with_provenance(policy, _provenance(learner, log, met_targets(policy)))
     if learner.sets_prices and (text := one_price_warning(log, learner.rules.over(log.problem.rules))):
         warn(text)
     return policy
@@ -81,6 +83,13 @@ def fit(
 def fit_in_shop_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner to relative rows, so that the result does not depend on units, and answer in those of the shop."""
     shop = log.decisions("fit")
+    if shop.problem.targets.wanted is not None and learner.meets_targets is not None:
+        return fit_to_targets(learner, shop, lambda priced: _fit_at_costs(learner, priced), progress)
+    return _fit_at_costs(learner, shop, progress)
+
+
+def _fit_at_costs(learner: Learner, shop: DecisionLog, progress: Progress | None = None) -> SavedPolicy:
+    """Fit a learner at the unit costs of a log."""
     counts = Counts.of(shop, learner)
     counts = counts._replace(log=_with_tested_prices(learner, counts.log))
     counted = settings_in_units(learner, counts.shop_unit)
@@ -134,10 +143,12 @@ def _with_tested_prices(learner: Learner, log: DecisionLog) -> DecisionLog:
         return replace(log, keeps_price=audit_behaviour(log).is_hidden)
 
 
-def _provenance(learner: Learner, log: SalesLog) -> LearnedBy | None:
+def _provenance(learner: Learner, log: SalesLog, met: tuple[MetTarget, ...]) -> LearnedBy | None:
     """Learner and log; None where a setting is code, such as a mask, which no file can hold."""
     try:
-        return LearnedBy(method=learner.method, settings=learner.model_dump(mode="json"), log=log_digest(log))
+        return LearnedBy(
+            method=learner.method, settings=learner.model_dump(mode="json"), log=log_digest(log), targets=met
+        )
     except PydanticSerializationError:
         return None
 

@@ -43,6 +43,8 @@ class Learner(StrictSettings):
     sets_prices: ClassVar[bool] = True  # by their effect in the log, so that `fit` tests how they were set
     # It models each product by its name: `fit` hands it the counts of the shop, and others the relative log.
     models_products: ClassVar[bool] = False
+    # False: it needs a cost of lost sales; None: it decides by no cost.
+    meets_targets: ClassVar[bool | None] = False
 
     iterations: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Iterations of the learner (K); by default its own rule, unused where it does not iterate."

@@ -87,7 +87,7 @@ def save(policy: SavedPolicy, path: str | Path) -> None:
         "arrays": {name: _digest(array) for name, array in arrays.items()},
     }
     if (learned := learned_by(policy)) is not None:
-        metadata["learned_by"] = learned.model_dump(mode="json")
+        metadata["learned_by"] = learned.model_dump(mode="json", exclude_defaults=True)
     if (verdict := verdict_of(policy)) is not None:
         metadata["verdict"] = verdict.model_dump(mode="json")
     text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()

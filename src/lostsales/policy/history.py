@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.data.encoding import feature_columns
+from lostsales.data.encoding import costs_as_features, feature_columns
 from lostsales.data.feature import Feature
-from lostsales.data.log import SalesLog
+from lostsales.data.log import AnyLog, SalesLog
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
+from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import RecentDemand
+from lostsales.policy.shelf import believed_ages
 from lostsales.policy.view import Action, ClosedPeriod, View, order_limit
 from lostsales.types import Floats, Ints
 
@@ -117,6 +119,11 @@ def supply_columns(problem: Problem) -> int:
     return problem.pipeline_length + (problem.supply.order_cycle is not None)
 
 
+def log_as_asked(policy: Policy, log: AnyLog) -> AnyLog:
+    """The log with the features that a policy asks for, unit costs that vary among them where it uses them."""
+    return log if policy.asks == log.problem.features else costs_as_features(log)
+
+
 def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
     """The open periods of rows whose depth is known, with their past back to the anchor."""
     order = _stock_and_order(log)[1]
@@ -130,6 +137,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
     opened = _open_period(log, runs, rows)
     names = log.names[log.series[rows]]
     recent = recent_demand(log, runs, log.series[rows], rows)
+    ages = None if log.stock is None else believed_ages(log, log.series[rows], rows, log.stock[rows])
     return replace(
         opened,
         last_stockout=depth > 0,
@@ -138,6 +146,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         names=names,
         recent=recent,
         dates=log.period[rows],
+        ages=ages,
     )
 
 

@@ -1,6 +1,7 @@
 """One period as a pure function: sales, censoring, profit, and the stock that follows."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,20 @@ class Outcome:
     arrived: Floats  # in this period: the order itself, or what was on the way
     wasted: Floats | None = None  # None where units keep for ever
     shelf: Shelf | None = None  # that the next period opens with
+
+
+class Flow(NamedTuple):
+    """Units of a period, each (rows,), or a share where outcomes are averaged over draws."""
+
+    demand: Floats
+    sales: Floats
+    stockout: Floats  # 1 where demand was not met in full
+    left: Floats  # when the period ends
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "Flow":
+        """Flow of a period that is closed."""
+        return cls(outcome.demand, outcome.sales, outcome.stockout.astype(np.float64), outcome.leftover)
 
 
 def transition(

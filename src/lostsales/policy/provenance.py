@@ -11,12 +11,38 @@ from lostsales.data.settings import StrictSettings
 P = TypeVar("P")
 
 
+class MetTarget(StrictSettings):
+    """A target of service, and the cost of a lost sale under which the policy reaches it."""
+
+    of: str  # the products that share it
+    measure: Literal["fill_rate", "service"]
+    target: float
+    reached: float  # in the demand that is estimated from the log
+    lost_cost: float
+    holding_cost: float = 0.0  # of a unit and period, on top of its own, where 0 for a lost sale serves too much
+
+    @property
+    def sentence(self) -> str:
+        """The target and its cost in words.
+
+        >>> MetTarget(of="all products", measure="fill_rate", target=0.97, reached=0.969, lost_cost=3.1).sentence
+        'a fill rate of 97 % is what you would choose if a lost sale cost you 3.10'
+        """
+        what = "a fill rate" if self.measure == "fill_rate" else "a share of periods without a stock-out"
+        of = "" if self.of == "all products" else f" for {self.of}"
+        told = f"{what} of {100 * self.target:.4g} %{of} is what you would choose if"
+        if self.holding_cost:
+            return f"{told} holding a unit for a period cost you {self.holding_cost:.2g} more: more service earns more"
+        return f"{told} a lost sale cost you {self.lost_cost:.2f}"
+
+
 class LearnedBy(StrictSettings):
     """Method, settings and log, so that the method can be fitted again without some rows of that log."""
 
     method: str
     settings: dict[str, Any]  # all of them, as JSON can hold them
     log: str  # `log_digest` of the log
+    targets: tuple[MetTarget, ...] = ()
 
 
 class PolicyVerdict(StrictSettings):
@@ -73,6 +99,19 @@ def with_provenance(policy: P, found: LearnedBy | None) -> P:
     """The same policy with its provenance, which no decision depends on and which is therefore no field of it."""
     if found is not None:
         object.__setattr__(policy, "learned_by", found)
+    return policy
+
+
+def met_targets(policy: object) -> tuple[MetTarget, ...]:
+    """Targets that a policy was learned to meet, with what they cost; none without targets."""
+    found: tuple[MetTarget, ...] = getattr(policy, "met_targets", ())
+    learned = learned_by(policy)
+    return found if learned is None else learned.targets
+
+
+def with_met_targets(policy: P, found: tuple[MetTarget, ...]) -> P:
+    """The same policy with the targets that it meets."""
+    object.__setattr__(policy, "met_targets", found)
     return policy
 
 

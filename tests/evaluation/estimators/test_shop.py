@@ -13,8 +13,8 @@ from benchmarks.corner_shops import CornerShop, Decide
 from lostsales.data.log import DecisionLog
 from lostsales.demand.censoring.observed import observe
 from lostsales.demand.shop import ShopDemand
-from lostsales.evaluation.shop_replay import WARM_UP, replay_shop
 from lostsales.policy.base import PolicyBase
+from lostsales.policy.shop_replay import WARM_UP, replay_shop
 from lostsales.policy.view import Action, View
 from lostsales.types import Floats
 

@@ -82,6 +82,7 @@ def fit(
     from lostsales.data.output_files import check_output
     from lostsales.evaluation.replayed_value import with_replayed_value
     from lostsales.learn.fit import fit as learn
+    from lostsales.policy.provenance import met_targets
 
     check_output(out, (*log.files, config))
     learner = chosen_learner(
@@ -100,6 +101,8 @@ def fit(
     policy.save(out)
     facts = {"method": method} | policy.summary() | learner.rows_learned(sales)
     facts |= {"method": method, "policy": str(out)}
+    if met := met_targets(policy):
+        facts["targets"] = [each.sentence for each in met]
     if quick:
         facts["quick"] = " and ".join(learner.quick_settings) or "no setting of this method is quicker"
     candidates = None if policy.may_recommend is None else GridFacts.of(policy.may_recommend, sales)

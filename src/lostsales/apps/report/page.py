@@ -48,6 +48,7 @@ SECTIONS = (  # what a manager needs first, theory last
     ("made", "How it was made"),
 )
 MOST_DECISIONS = 50  # products whose decision is shown
+MOST_TARGETS = 20  # groups of products whose target of service is shown
 MOST_LOOKED_AT = 20  # products to look at first that are shown
 
 
@@ -80,6 +81,7 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         product_rows=None if assortment is None else shown_products(assortment.products),
         totals=_totals(found, made.method),
         served=_served(found),
+        targets=[each.sentence for each in found.targets[:MOST_TARGETS]],
         most_looked_at=MOST_LOOKED_AT,
         best_rows=BEST_ROWS,
         shows_demand=any(each["demand"] for each in decided),

@@ -28,10 +28,11 @@ from lostsales.data.reading.findings import Findings
 from lostsales.data.reading.frames import ColumnTable
 from lostsales.data.reading.table import SomeRows, Table
 from lostsales.errors import LogError, LostSalesError
-from lostsales.evaluation.policy_on_log import check_policy, log_as_asked
+from lostsales.evaluation.policy_on_log import check_policy
 from lostsales.policy.coming_periods import split_today
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
+from lostsales.policy.history import log_as_asked
 from lostsales.policy.open_day import OpenDay
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import PolicyVerdict, verdict_of

@@ -323,6 +323,13 @@ def read_costs(reader: ColumnReader, problem: Problem) -> tuple[UnitCosts | None
             found[role] = by_table[role]
         elif column in reader.table.columns:
             found[role] = reader.number(column)
+    if problem.targets.wanted is not None:
+        if "lost" in found:
+            reader.findings.add(
+                f"a target of service replaces the cost of a lost sale, but the table has {names.lost_cost}: "
+                "leave one of them out"
+            )
+        found["lost"] = 0.0
     shares = {role: share for role in ("lost", "holding") if (share := given.share_of(role)) is not None}
     found |= {role: share * found["order"] for role, share in shares.items() if "order" in found}
     derived = {

@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lostsales.data.assortment import is_assortment
-from lostsales.data.calendar.clock import DAY, weekday_of
+from lostsales.data.calendar.clock import DAY, WEEK_DAYS, weekday_of
 from lostsales.data.encoding import feature_columns
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.log import SalesLog
 from lostsales.data.products import medians_by_group
 from lostsales.demand.censoring.observed import Observed
-from lostsales.demand.model.calendar_season import WEEKDAYS, WEEKS, CalendarSeason, week_of
+from lostsales.demand.model.calendar_season import WEEKS, CalendarSeason, week_of
 from lostsales.demand.model.columns import COPIES, MOST_LOG_PRICE
 from lostsales.demand.model.periods import PeriodColumns
 from lostsales.demand.model.product_response import FittedResponse, PooledResponse, ResponseRows, fit_rows
@@ -64,7 +64,7 @@ class DemandExposure:
         scale[_left_out(log, columns, np.nan_to_num(relative))] = 0.0
         inside = _standardised(columns, centre, scale)
         price = np.clip(np.nan_to_num(relative), -FARTHEST_PRICE, FARTHEST_PRICE)
-        places = {1: WEEKDAYS, WEEKDAYS: WEEKS}.get(season.step // DAY, 1)
+        places = {1: WEEK_DAYS, WEEK_DAYS: WEEKS}.get(season.step // DAY, 1)
         places = places if clock.column.max() >= LEAST_CYCLES * places else 1
         share = np.where(log.is_share, 1.0 - (0.0 if log.out_share is None else log.out_share), 1.0)
         first = np.full(len(products), clock.column.max())
@@ -142,7 +142,7 @@ def _place(dates: Array, places: int) -> Ints:
     """Weekday or week of the year of dates; 0 where products have no season of their own."""
     if places == 1:
         return np.zeros(dates.shape, dtype=np.int64)
-    return weekday_of(dates) if places == WEEKDAYS else week_of(dates)
+    return weekday_of(dates) if places == WEEK_DAYS else week_of(dates)
 
 
 def group_of_products(log: SalesLog) -> Ints:

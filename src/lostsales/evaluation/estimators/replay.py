@@ -18,9 +18,9 @@ from lostsales.data.shop import Shop
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
 from lostsales.demand.law.memory import lags_of
-from lostsales.evaluation.policy_on_log import log_as_asked
-from lostsales.evaluation.service import Flow
 from lostsales.evaluation.task import episodes_of
+from lostsales.policy.history import log_as_asked
+from lostsales.policy.period import Flow
 from lostsales.policy.policy import Policy
 from lostsales.policy.rollout import Market, Opening, Step, play
 from lostsales.policy.view import Features

@@ -34,6 +34,7 @@ from lostsales.learn.cfqi.policy import q_functions
 from lostsales.learn.fit import learner_again
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import Policy, SavedPolicy
+from lostsales.policy.provenance import MetTarget, met_targets
 from lostsales.types import Floats, Ints
 
 SIMPLE_RULES = {"base-stock", "capped-base-stock", "constant-order", "newsvendor", "projected-level", "s-S-p"}
@@ -71,6 +72,7 @@ class ReportContents:
     diagnostics: Diagnostics | None  # terms of the regret bound; None where the policy has no Q-functions
     currency: str | None
     period_word: str  # day, week or period
+    targets: tuple[MetTarget, ...] = ()  # of service that the policy was learned to meet
 
     @property
     def basis_sentence(self) -> str:
@@ -180,6 +182,7 @@ def report_contents(
         diagnostics=diagnose(task) if q_functions(policy) else None,
         currency=log.problem.format.currency,
         period_word=period_word(log),
+        targets=met_targets(policy),
     )
 
 

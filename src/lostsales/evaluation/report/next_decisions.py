@@ -12,9 +12,8 @@ from lostsales.data.pipelines import arrival_texts
 from lostsales.data.sublogs import series_of, with_open_period
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, on_sale
-from lostsales.evaluation.policy_on_log import log_as_asked
 from lostsales.evaluation.report.open_period import next_features, next_period
-from lostsales.policy.history import view_of_rows
+from lostsales.policy.history import log_as_asked, view_of_rows
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.recommendation import NOT_CHOSEN, decision_flags
 from lostsales.types import Array

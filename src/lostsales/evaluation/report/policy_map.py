@@ -7,8 +7,7 @@ import numpy as np
 from lostsales.data.labels import spelled
 from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.demand.censoring.runs import Runs
-from lostsales.evaluation.policy_on_log import log_as_asked
-from lostsales.policy.history import view_of_rows
+from lostsales.policy.history import log_as_asked, view_of_rows
 from lostsales.policy.policy import Policy
 from lostsales.policy.view import ClosedPeriod, View
 from lostsales.types import Bools, Floats, Ints

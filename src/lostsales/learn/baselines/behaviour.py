@@ -147,6 +147,7 @@ class Behaviour(Learner):
 
     method: ClassVar[str] = "behaviour"
     sets_prices: ClassVar[bool] = False  # it imitates those of the log
+    meets_targets: ClassVar[bool | None] = None
 
     def fit(self, log: DecisionLog, progress: Progress | None = None) -> BehaviourPolicy:  # noqa: ARG002, quick
         """Clone the behaviour of a log."""

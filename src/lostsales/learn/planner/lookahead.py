@@ -37,6 +37,7 @@ class Lookahead(Learner):
     """
 
     method: ClassVar[str] = "lookahead"
+    meets_targets: ClassVar[bool | None] = True
     models_products: ClassVar[bool] = True
     sets_prices: ClassVar[bool] = False
     quick_settings: ClassVar[dict[str, Any]] = {"paths": QUICK_PATHS}

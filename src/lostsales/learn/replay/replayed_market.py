@@ -13,6 +13,7 @@ from lostsales.data.log import DecisionLog, SalesLog
 from lostsales.data.sublogs import series_parts
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.demand_law import DemandLaw
+from lostsales.demand.law.demand_model import DemandModel
 from lostsales.demand.law.local_residuals import LocalResiduals, Points
 from lostsales.demand.law.selection import fit_law
 from lostsales.errors import LostSalesError
@@ -40,7 +41,7 @@ class ReplayedMarket:
     features: Floats  # (rows of the log, features) with unit costs that vary
     evidence: Evidence
     law: DemandLaw
-    residuals: LocalResiduals
+    residuals: LocalResiduals | None  # None: what lies around the mean is drawn from the law
     index: Floats  # (rows of the evidence,) what the market adds to the mean
     following: Ints  # (rows of the evidence, SIMILAR) rows of the evidence that may come next
     row: Ints  # (episodes,) of the evidence
@@ -50,6 +51,20 @@ class ReplayedMarket:
         """Learn the distributions from a log, or from blocks of it, and draw where episodes open."""
         log = _part(log, seed).decisions("fit")
         model = fit_law(log, MEANS, seed)
+        return cls.with_residuals(
+            log, model, localised(log, model, model.law, BANDWIDTHS, seed).residuals, episodes, seed
+        )
+
+    @classmethod
+    def of_law(cls, log: DecisionLog, episodes: int, seed: int) -> "ReplayedMarket":
+        """Learn the demand law that the planner decides on, from the whole log."""
+        return cls.with_residuals(log, fit_law(log, None, seed), None, episodes, seed)
+
+    @classmethod
+    def with_residuals(
+        cls, log: DecisionLog, model: DemandModel, residuals: LocalResiduals | None, episodes: int, seed: int
+    ) -> "ReplayedMarket":
+        """Build with what is drawn around the means of a model, and draw where episodes open."""
         evidence, law = model.evidence, model.law
         states = market_states(evidence, law, seed, log.problem.features)
         if states.forecast.slopes[-1]:
@@ -59,7 +74,7 @@ class ReplayedMarket:
             features=costs_as_features(log).features,
             evidence=evidence,
             law=law,
-            residuals=localised(log, model, law, BANDWIDTHS, seed).residuals,
+            residuals=residuals,
             index=states.z(evidence.market, law.level[evidence.series]),
             following=_following(evidence),
             row=np.random.default_rng(seed).choice(np.flatnonzero(evidence.depth == 0), episodes),
@@ -92,6 +107,8 @@ class ReplayedMarket:
         lag = last_demand / scale
         mean = law.mean_of(law.inputs(self.evidence.market[self.row], relative, lag), series)
         share = (rng.permutation(episodes) + rng.random(episodes)) / episodes
+        if self.residuals is None:
+            return law.demand(law.quantile(share, mean, scale), scale)
         drawn = self.residuals.quantile(Points(self.index[self.row], relative, lag, mean), share)
         return law.demand(mean + law.spread_of(mean, scale) * drawn, scale)
 

@@ -16,10 +16,9 @@ from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import DecisionLog
 from lostsales.data.progress import Progress
 from lostsales.demand.shop import RealisedDemand
-from lostsales.evaluation.policy_on_log import log_as_asked
-from lostsales.evaluation.service import Flow
 from lostsales.policy.deliveries import Pipeline, deliver
-from lostsales.policy.period import Outcome, transition
+from lostsales.policy.history import log_as_asked
+from lostsales.policy.period import Flow, Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
 from lostsales.policy.view import Action, ClosedPeriod, View
