@@ -148,9 +148,11 @@ def test_a_share_in_per_cent_is_not_taken_for_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["stock", "Closing stock"])
-def test_a_stock_counted_at_the_end_of_the_period_is_read_as_such(name: str) -> None:
+@pytest.mark.parametrize("delivered", [0, 1], ids=["counted before the delivery", "counted after it"])
+def test_a_stock_counted_at_the_end_of_the_period_is_read_as_such(name: str, delivered: int) -> None:
     opening = rows().rename(columns={"place": "store"})
-    table = opening.assign(stock=opening["stock"] + opening["order"] - opening["sales"]).rename(columns={"stock": name})
+    left = opening["stock"] + delivered * opening["order"] - opening["sales"]
+    table = opening.assign(stock=left).rename(columns={"stock": name})
     found = propose(table)
     assert found.problem.columns.closing_stock == name
     assert found.is_readable
