@@ -54,6 +54,9 @@ class Situation(NamedTuple):
     minimum: Floats  # an order is none or at least this
     limit: Floats  # the most that may be ordered today
     shelves: Shelves = FOR_EVER
+    # Where seasons end, (series,): value of a unit that is left then, NaN where one ends later, and periods until then.
+    salvage: Floats = np.empty(0)
+    last: Ints = np.empty(0, dtype=np.int64)
 
 
 def kept_prices(price: Floats, periods: int) -> dict[str, Any]:
@@ -252,12 +255,17 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
                 common_lead[t] = times[0] if (times == times[0]).all() else MIXED
         put_on_way(at.pipeline[i], lead, terms.share, arrivals, on_way)
         arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
+        worth, last = at.costs.order[i], periods
+        if len(at.last) > 0 and not math.isnan(at.salvage[i]):
+            worth, last = at.salvage[i], at.last[i]
         unit = Unit(
             at.stock[i],
             UnitCosts(at.costs.lost[i], at.costs.order[i], at.costs.holding[i], at.costs.fixed_order),
             at.multiple[i],
             at.minimum[i],
             arriving,
+            worth,
+            last,
             open_shelf(at.shelves, i, work),
         )
         fill_cover(demand, longest + terms.review, means, cover)
