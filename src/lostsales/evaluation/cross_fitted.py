@@ -15,6 +15,7 @@ from lostsales.data.sublogs import without
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.learn.fit import fit_in_shop_units
 from lostsales.learn.learner import Learner
+from lostsales.policy.allocation import OrderValues
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.policy import Observes, Policy
@@ -70,6 +71,12 @@ class CrossFittedPolicy(PolicyBase):
         }
         more = {name: np.concatenate([part.more[name] for _, part in parts])[back] for name in parts[0][1].more}
         return Decision(**columns, more=more)
+
+    def order_values(self, view: View) -> OrderValues | None:
+        """Values of orders by the policies, put together."""
+        parts = [(rows, policy.order_values(view.take(rows))) for policy, rows in self._rows(view)]
+        back = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        return OrderValues.joined([part for _, part in parts], back)
 
     def _rows(self, view: View) -> list[tuple[Policy, Ints]]:
         """Each policy that decides for any series, and their rows in the view."""
