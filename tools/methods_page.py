@@ -22,6 +22,10 @@ lostsales.fit(log, lostsales.CFQI(beta=5, rules=lostsales.Rules(multiple=6)))
 A value of `--set` is TOML (`function.ridges=[0.1, 1]`), or else text; a dot leads into a table. In Python only:
 `rules.mask`, a function, and `function` as a regressor.
 """
+RULES = (
+    "`rules.multiple`, `rules.minimum` and so on are the [business rules](problem.md#table-rules) of the problem file; "
+    "those of a learner win over them."
+)
 
 
 def page() -> str:
@@ -30,10 +34,11 @@ def page() -> str:
     shared = [each for each in facts[0].settings if each.name.split(".")[0] in Learner.model_fields]
     lines = [HEAD, "## Methods", "", "| method | class | |", "|---|---|---|"]
     lines += [f"| `{each.method}` | `{LEARNERS.get(each.method).__name__}` | {each.about} |" for each in facts]
-    lines += ["", "## Settings of every method", "", *_table(shared)]
+    own = [each for each in shared if not each.name.startswith("rules.")]
+    lines += ["", "## Settings of every method", "", *_table(own), "", RULES]
     told: dict[SettingField, str] = {}
     for each in facts:
-        lines += ["", f"## {each.method}", "", each.about, "", *_own(each, shared, told)]
+        lines += ["", f"## {each.method}", "", *_own(each, shared, told)]
     return "\n".join(lines) + "\n"
 
 

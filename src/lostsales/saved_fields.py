@@ -126,7 +126,7 @@ class AsJson:
 
 
 class Marker:
-    """A word about a field."""
+    """Annotation of a field."""
 
 
 NOT_SAVED = Marker()  # has a default, or is derived

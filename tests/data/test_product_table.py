@@ -1,5 +1,7 @@
 """The product table and the relative log, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -67,3 +69,10 @@ def test_relative_rows_are_divided_by_scale_and_usual_price() -> None:
     np.testing.assert_allclose(relative.price * usual, log.price)
     np.testing.assert_allclose(relative.costs.order * usual, 3.0)
     np.testing.assert_allclose(relative.cash * scale * usual, log.cash)  # profit is relative in both
+
+
+def test_a_product_that_was_never_ordered_comes_in_the_cases_of_the_others() -> None:
+    log = shop()
+    never = replace(log, order=np.where(log.names[log.series] == "rice", 0.0, log.order)).decisions("fit")
+    table = ProductTable.of(Counts.of(never).log)
+    assert dict(zip(table.names.tolist(), table.case_size.tolist(), strict=True)) == {"tea": 3.0, "rice": 3.0}

@@ -11,11 +11,11 @@ import pytest
 from lostsales.data.problem import Problem
 from lostsales.data.splits import units_of
 from lostsales.data.sublogs import evaluated_part
+from lostsales.evaluation.advice import Concern
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductFigures, assortment_gain
 from lostsales.evaluation.compare import ComparedMethod
 from lostsales.evaluation.evaluate import evaluate, prepare
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.results import Earned, Estimand, Estimate, Evaluation, Overlap
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.policy import Policy

@@ -10,9 +10,9 @@ import pytest
 from lostsales.data.problem import Problem
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.errors import LostSalesError
+from lostsales.evaluation.advice import KEEP_CURRENT
 from lostsales.evaluation.compare import Comparison, compare
 from lostsales.evaluation.cross_fitted import CrossFittedPolicy
-from lostsales.evaluation.promise.advice import KEEP_CURRENT
 from lostsales.learn.baselines.threshold_tuning import BaseStock, Newsvendor
 from lostsales.learn.fit import fit
 from lostsales.learn.learner import Learner

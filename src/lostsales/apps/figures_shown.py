@@ -127,12 +127,13 @@ class Shown:
     def money(self, value: float | None, signed: bool = False) -> str:
         """An amount of money.
 
-        >>> Shown("€").money(1234.6), Shown("").money(-0.04), Shown("").money(3.27, signed=True)
-        ('1,235 €', '0.0', '+3.3')
+        >>> Shown("€").money(1234.6), Shown("€").money(18.9), Shown("").money(-0.04), Shown("").money(3.27, signed=True)
+        ('1,235 €', '18.90 €', '0.0', '+3.3')
         """
         if value is None or not math.isfinite(value):
             return NOT_KNOWN
-        text = f"{value:{'+' if signed else ''},.0f}" if abs(value) >= 1000 else f"{value:{'+' if signed else ''},.1f}"
+        decimals = 0 if abs(value) >= 1000 else 2 if self.currency else 1
+        text = f"{value:{'+' if signed else ''},.{decimals}f}"
         text = text.lstrip("+-") if not any(digit in text for digit in "123456789") else text
         return f"{text} {self.currency}".strip()
 

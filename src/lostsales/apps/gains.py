@@ -9,10 +9,10 @@ from rich.text import Text
 
 from lostsales.apps.console import print_notes, print_verdict, screen, warn
 from lostsales.errors import LostSalesError
+from lostsales.evaluation.advice import Concern
 from lostsales.evaluation.assortment import AssortmentGain, MoneyOver, ProductGain, amount
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.promise.advice import Concern
-from lostsales.evaluation.promise.sensitivity import Sensitivity
+from lostsales.evaluation.sensitivity import Sensitivity
 from lostsales.evaluation.service import ServiceFigures
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import PolicyVerdict, verdict_of, verdict_sentence, with_verdict

@@ -8,6 +8,7 @@ with numbers, and it becomes part of their machine code (`_jit.py`). Profit is l
 that loops over demands add these up and take the profit of their expectations.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -37,6 +38,14 @@ class UnitCosts(NamedTuple):
         UnitCosts(lost=1.5, order=3.0, holding=1.0, fixed_order=0.0)
         """
         return UnitCosts._make(float(np.mean(cost)) for cost in self)
+
+    def per_unit(self, change: Callable[[Cost], Cost]) -> "UnitCosts":
+        """The costs with that of every unit changed; the fixed cost of an order stays.
+
+        >>> UnitCosts(1.0, 3.0, 0.5, fixed_order=9.0).per_unit(lambda cost: cost / 2)
+        UnitCosts(lost=0.5, order=1.5, holding=0.25, fixed_order=9.0)
+        """
+        return UnitCosts._make(map(change, self))._replace(fixed_order=self.fixed_order)
 
     def at(self, rows: Ints) -> "UnitCosts":
         """The costs of some rows."""

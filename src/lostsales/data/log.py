@@ -7,6 +7,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from lostsales import plots
+from lostsales.data.calendar.clock import DAY
+from lostsales.data.calendar.periods import ends_months, months_later
 from lostsales.data.economics import UnitCosts, period_profit, units_available, waste_loss
 from lostsales.data.labels import SERIES_SEPARATOR, span, spelled
 from lostsales.data.ledger import MOST_OFF_BALANCE, Ledger
@@ -21,6 +23,7 @@ ROW_COLUMNS = (
     *("wasted", "shelf_life", "waste_cost", "from_oldest"),
 )
 COSTS = ("lost", "order", "holding")
+MONTH = (28 * DAY, 31 * DAY)  # microseconds between two months
 MOST_DIFFERENT = 0.5  # of the deliveries: more than short deliveries explain
 
 
@@ -308,6 +311,15 @@ class SalesLog:
     def features_by_name(self, rows: Ints) -> dict[str, Floats]:
         """The features of rows, each (rows,)."""
         return {each.name: self.features[rows, at] for at, each in enumerate(self.problem.features)}
+
+    def period_after(self, rows: Ints) -> Array:
+        """The period one usual step after those of some rows, which is a month where periods are months."""
+        period = self.period[rows]
+        if self.period.dtype.kind == "M" and MONTH[0] <= self.usual_step <= MONTH[1]:
+            at_end = ends_months(self.period)
+            if at_end or len(np.unique(self.period - self.period.astype("datetime64[M]"))) == 1:
+                return months_later(period, 1, at_end)
+        return np.asarray(period + (self.usual_step or (DAY if self.period.dtype.kind == "M" else 1)))
 
     @property
     def row_columns(self) -> dict[str, Array]:

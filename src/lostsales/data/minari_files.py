@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, period_profit
 from lostsales.data.log import DecisionLog
 from lostsales.data.output_files import check_utf8
 from lostsales.data.reading.minari import KINDS, is_minari, minari
@@ -47,7 +46,7 @@ def write_minari(log: DecisionLog, path: Path) -> None:
     if len(short := np.flatnonzero(ends - log.starts < 2)):
         raise LostSalesError(f"an episode needs two periods, but series {log.names[short[0]]} has one")
     names, seen = _observations(log)
-    action, reward = np.column_stack([log.price, log.order]), _cash(log)
+    action, reward = np.column_stack([log.price, log.order]), log.cash
     columns = {name: _without_mask(values) for name, values in log.table_columns.items()}
     kinds = {name: _kind(values) for name, values in columns.items()}
     infos = {name: _coded(values, kinds[name]) for name, values in columns.items()}
@@ -90,13 +89,6 @@ def _observations(log: DecisionLog) -> tuple[list[str], Floats]:
     on_way = [f"on_order_{at + 1}" for at in range(pipeline.shape[1])]
     names = [*(each.name for each in log.problem.features), "stock", *on_way, "last_sales", "last_stockout"]
     return names, np.column_stack([log.features, log.stock, pipeline, last_sales, last_stockout]).astype(np.float64)
-
-
-def _cash(log: DecisionLog) -> Floats:
-    """Profit of each row as far as it is seen."""
-    costs = UnitCosts(0.0, *log.costs[1:])
-    lost, left = np.zeros(len(log)), np.maximum(log.available - log.sales, 0.0)
-    return np.asarray(period_profit(log.price, log.order, log.sales, lost, left, costs))
 
 
 def _without_mask(values: Array) -> Array:

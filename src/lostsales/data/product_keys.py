@@ -85,6 +85,12 @@ class ProductKeys(Settings):
         return {"fifo": 1.0, "lifo": 0.0}.get(str(self.issuing), self.issuing)
 
     @property
+    def is_one_shelf(self) -> bool:
+        """True where shelf life, cost of waste and issuing are the same for all products."""
+        given = self.shelf_life, self.waste_cost, self.oldest_first
+        return self.shelf_life is not None and not any(isinstance(each, str) for each in given)
+
+    @property
     def unit_waste_cost(self) -> float:
         """Cost of a unit thrown away where it is one for all, else 0."""
         return self.waste_cost if isinstance(self.waste_cost, float) else 0.0

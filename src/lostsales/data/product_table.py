@@ -149,7 +149,7 @@ class ProductTable:
         """The table for counts: nothing but the unit divides quantities, and nothing divides prices."""
         return replace(self, scale=self.unit, usual_price=np.ones(len(self)), sizes=None)
 
-    def said_by_attributes(self, values: Floats) -> tuple[Floats, Floats] | None:
+    def predicted_by_attributes(self, values: Floats) -> tuple[Floats, Floats] | None:
         """Scale and usual price of products with these attributes (rows, attributes); None without attributes."""
         if self.sizes is None:
             return None
@@ -164,7 +164,10 @@ def _sizes(attributes: ProductAttributes, scale: Floats, usual: Floats) -> Float
 
 
 def _case_sizes(log: DecisionLog) -> Floats:
-    """Multiple of the orders of each product, (products,): its cases where it placed enough orders, else its unit."""
+    """Multiple of the orders of each product, (products,): its cases where it placed enough orders, else its unit.
+
+    A product that was never ordered comes in the cases that all others have in common.
+    """
     units, product = product_units(log), log.products.of_row
     placed = np.flatnonzero(log.order > 0)
     placed = placed[np.argsort(product[placed], kind="stable")]
@@ -174,4 +177,5 @@ def _case_sizes(log: DecisionLog) -> Floats:
     found, first = np.ones(len(units)), np.cumsum(rows) - rows
     if len(enough):
         found[enough] = np.maximum([np.gcd.reduce(counts[first[at] : first[at] + rows[at]]) for at in enough], 1)
+        found[rows == 0] = np.gcd.reduce(found[rows > 0].astype(np.int64))
     return np.asarray(units * found)

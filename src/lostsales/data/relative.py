@@ -12,7 +12,6 @@ import numpy as np
 
 from lostsales.data.business_rules import BusinessRules
 from lostsales.data.candidate_grid import CandidateGrid
-from lostsales.data.economics import UnitCosts
 from lostsales.data.log import AnyLog, DecisionLog
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
@@ -90,7 +89,7 @@ def relative_log(log: DecisionLog, products: ProductTable, grid: CandidateGrid, 
         "problem": log.problem.model_copy(update=problem),
         "price": log.price / usual,
         "waste_cost": None if log.waste_cost is None else log.waste_cost / usual,
-        "costs": UnitCosts(_share(costs.lost, usual), _share(costs.order, usual), _share(costs.holding, usual), fixed),
+        "costs": costs.per_unit(lambda cost: _share(cost, usual))._replace(fixed_order=fixed),
     }
     return replace(log, **_divided(log, products.scale, np.divide), **changed)
 

@@ -69,7 +69,7 @@ def counted(quantity: Floats | float, unit: Floats | float) -> Floats:
 
 
 def order_multiple(orders: Floats) -> float:
-    """Largest common divisor of all orders; 0 if they have none worth the name.
+    """Largest common divisor of all orders; 0 if they have none above rounding errors.
 
     >>> order_multiple(np.array([0.0, 12.0, 36.0])), order_multiple(np.array([0.5, 1.25])), order_multiple(np.zeros(2))
     (12.0, 0.25, 1.0)

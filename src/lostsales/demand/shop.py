@@ -14,8 +14,10 @@ import numpy as np
 from scipy.stats import gamma, nbinom
 
 from lostsales import plots
+from lostsales.data.confidence import margin
 from lostsales.data.feature import feature_count
 from lostsales.data.log import SalesLog
+from lostsales.demand.best_prices import BestPrices, best_prices
 from lostsales.demand.censoring.observed import Observed, observe
 from lostsales.demand.forecast import Forecast, forecast
 from lostsales.demand.law.price_response import PriceResponse
@@ -32,7 +34,6 @@ from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_CHANCE = 1 - 1e-9  # beyond, a demand is an outlier, which is moved in proportion
 PRICES = 9  # of a response, quantiles of those charged
-WIDE = 1.96  # standard errors on either side of a 95 % band
 LEVEL = 1e-3  # significance level of each test of fit
 FAR = 0.06  # distance from uniform that matters
 LINKED = 0.15  # correlation of residuals from one period to the next that matters
@@ -55,12 +56,12 @@ class Elasticities:
     @property
     def low(self) -> Floats:
         """Lower end of the band."""
-        return self.elasticity - WIDE * self.standard_error
+        return self.elasticity - margin(self.standard_error)
 
     @property
     def high(self) -> Floats:
         """Upper end of the band."""
-        return self.elasticity + WIDE * self.standard_error
+        return self.elasticity + margin(self.standard_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +113,10 @@ class ShopDemand:
             )
             moved = np.bincount(group, moved, len(names)) > 0
         return Elasticities(names, slopes, errors, moved)
+
+    def best_prices(self) -> BestPrices:
+        """Most profitable price of each product if stock suffices; it needs no stock, but what a unit costs."""
+        return best_prices(self.log, self.market, self.mean, self.price_errors)
 
     @cached_property
     def group_names(self) -> Array:
@@ -307,8 +312,8 @@ class ShopDemand:
             rows=rows,
             sales=np.bincount(nearest, log.sales, len(prices)) / rows,
             demand=demand,
-            low=np.maximum(demand - WIDE * error, 0.0),
-            high=demand + WIDE * error,
+            low=np.maximum(demand - margin(error), 0.0),
+            high=demand + margin(error),
             elasticity=float(share @ slopes) if len(prices) > 1 else float("nan"),
             elasticity_error=float(np.sqrt(share**2 @ self.price_errors**2)),
             slopes=(),
@@ -400,7 +405,7 @@ class ShopDemand:
         pairs = np.flatnonzero((series[1:] == series[:-1]) & kept[1:] & kept[:-1])
         here, after = pit[pairs] - 0.5, pit[pairs + 1] - 0.5
         link = float(here @ after) / max(float(np.sqrt((here @ here) * (after @ after))), 1e-12)
-        # Levels follow the rows themselves, which makes neighbours slightly opposed: only what goes on is a misfit.
+        # Fitted levels cause slight negative autocorrelation, so only positive autocorrelation is a misfit.
         if link > LINKED and 2 * float(ndtr(-link * np.sqrt(len(pairs)))) < LEVEL:
             return f"its residuals are autocorrelated (correlation {link:+.2f})"
         return ""

@@ -4,9 +4,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from lostsales.data.assortment import is_shop
+from lostsales.data.calendar.clock import DAY, WEEK_DAYS
+from lostsales.data.confidence import margin
 from lostsales.data.demand_bounds import share_demand
 from lostsales.data.log import SalesLog
 from lostsales.data.progress import Progress, stages
@@ -25,10 +26,8 @@ MOST_ROWS = 20_000  # of a larger log some series are drawn, and what they lost 
 REPLICATES = 20  # of the bootstrap behind the interval
 # Of Student's t: as for all our intervals, fewer than the replicates have, as losses are skewed.
 DEGREES = 9
-NORMAL = 1.96  # standard errors of an interval in a shop
 SHOWN_PRODUCTS = 3
 LEAST_SHOWN = 0.05  # units, below which 0.0 would be shown
-WEEK = 7 * 86_400_000_000  # microseconds
 
 Bounds = tuple[float, float]
 
@@ -193,7 +192,7 @@ def _weeks(log: SalesLog) -> float | None:
     if log.period.dtype.kind != "M" or not log.usual_step:
         return None
     span = int(log.period.max().astype(np.int64) - log.period.min().astype(np.int64)) + log.usual_step
-    return span / WEEK
+    return span / (WEEK_DAYS * DAY)
 
 
 def _hidden(log: SalesLog, runs: Runs) -> Bools:
@@ -227,7 +226,7 @@ class _Lost:
         law = undersmoothed_law(model, seed)
         covered = model.evidence.rows[model.evidence.is_censored]
         outside = lost_outside(log, runs, model, seed)
-        error = outside.copy()  # what no law covers is good to its own size at best
+        error = outside.copy()  # outside the model's rows the standard error is the estimate itself
         if log.is_share.any():
             by_share = share_demand(log)
             outside = np.where(log.is_share, by_share.mean - log.sales, outside)
@@ -264,7 +263,7 @@ class _Lost:
             variance += float(np.mean((self.alternatives @ weight - value) ** 2))
         if scale > 1:
             variance += self._sampling(weight, value, scale)
-        reach = float(stdtrit(DEGREES, 0.975)) * float(np.sqrt(variance))
+        reach = margin(float(np.sqrt(variance)), DEGREES)
         low = value - reach if np.any(weight < 0) else max(value - reach, 0.0)
         return scale * value, (scale * low, scale * (value + reach))
 
@@ -302,7 +301,7 @@ class _LostInShop:
     def total(self, weight: Floats, scale: float) -> tuple[float, Bounds]:
         """Weighted sum of what was lost, with its 95 % interval."""
         value = scale * float(self.expected @ weight)
-        reach = NORMAL * scale * float(np.sqrt(self.realised.shop.lost_variance(self.realised, weight)))
+        reach = margin(scale * float(np.sqrt(self.realised.shop.lost_variance(self.realised, weight))))
         low = value - reach if np.any(weight < 0) else max(value - reach, 0.0)
         return value, (low, value + reach)
 

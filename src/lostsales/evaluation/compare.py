@@ -12,6 +12,7 @@ from lostsales.data.splits import FOLDS
 from lostsales.data.sublogs import COMPARED_ROWS, QUICK_ROWS
 from lostsales.demand.audit.behaviour import PriceSetting
 from lostsales.errors import LostSalesError, SettingError
+from lostsales.evaluation.advice import KEEP_CURRENT, Advice, Concern, advice, texts
 from lostsales.evaluation.assortment import AssortmentGain, decisive_gain
 from lostsales.evaluation.concerns import log_concerns
 from lostsales.evaluation.cross_fitted import fit_folds, folds_of
@@ -19,9 +20,8 @@ from lostsales.evaluation.evaluate import checked_estimators, evaluate_on, prepa
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.policy_on_log import check_horizon
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.promise.advice import KEEP_CURRENT, Advice, Concern, advice, texts
-from lostsales.evaluation.promise.sensitivity import Sensitivity
 from lostsales.evaluation.results import Earned, Estimand, Evaluation, assortment_json, plain
+from lostsales.evaluation.sensitivity import Sensitivity
 from lostsales.evaluation.service import ServiceComparison
 from lostsales.learn.fit import learner_of
 from lostsales.learn.learner import LEARNERS, Learner

@@ -6,8 +6,8 @@ import numpy as np
 
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.audit.robust_regression import coefficient
+from lostsales.evaluation.advice import Concern
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.promise.advice import Concern
 from lostsales.evaluation.results import Estimate
 from lostsales.evaluation.task import EvaluationTask
 

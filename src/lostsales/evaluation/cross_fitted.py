@@ -1,7 +1,6 @@
 """Cross-fitting: a method is fitted without each fold, and each series decided by the policy not fitted to it."""
 
-from dataclasses import MISSING, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from lostsales.learn.fit import fit_in_shop_units
 from lostsales.learn.learner import Learner
 from lostsales.policy.allocation import OrderValues
 from lostsales.policy.base import PolicyBase
-from lostsales.policy.decision import Decision
+from lostsales.policy.decision import Decision, merged
 from lostsales.policy.policy import Observes, Policy
 from lostsales.policy.view import Action, View
 from lostsales.types import Array, Ints
@@ -64,13 +63,7 @@ class CrossFittedPolicy(PolicyBase):
     def explain(self, view: View) -> Decision:
         """The decisions of the policies, put together."""
         parts = [(rows, policy.explain(view.take(rows))) for policy, rows in self._rows(view)]
-        back = np.argsort(np.concatenate([rows for rows, _ in parts]))
-        names = [each.name for each in fields(Decision) if each.default is MISSING and each.default_factory is MISSING]
-        columns: dict[str, Any] = {
-            name: np.concatenate([getattr(part, name) for _, part in parts])[back] for name in names
-        }
-        more = {name: np.concatenate([part.more[name] for _, part in parts])[back] for name in parts[0][1].more}
-        return Decision(**columns, more=more)
+        return merged([part for _, part in parts], np.argsort(np.concatenate([rows for rows, _ in parts])))
 
     def order_values(self, view: View) -> OrderValues | None:
         """Values of orders by the policies, put together."""

@@ -27,8 +27,8 @@ from lostsales.demand.shop import RealisedDemand, ShopDemand
 from lostsales.errors import LostSalesError
 from lostsales.evaluation.assortment import ProductFigures, root_mean_square
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.promise.sensitivity import hidden_slope
 from lostsales.evaluation.results import Earned
+from lostsales.evaluation.sensitivity import hidden_slope
 from lostsales.types import Bools, Floats
 
 MOST_UNITS = 20  # the demand law is fitted again without each
@@ -136,13 +136,13 @@ class PreparedLog:
         return audit_behaviour(self.log) if self.panel is None else behaviour_of(self.panel)
 
     @cached_property
-    def bent_price(self) -> float:
+    def price_slope_error(self) -> float:
         """One standard error of the price response by instruments, or of the bias by a hidden cause without them."""
         by_instruments = None if self.laws is None else self.laws.model.instrumented
         return hidden_slope(self.behaviour.price_link) if by_instruments is None else by_instruments.price.error
 
     @cached_property
-    def bent_memory(self) -> float:
+    def memory_error(self) -> float:
         """One standard error of the memory by instruments, 0 without them."""
         by_instruments = None if self.laws is None else self.laws.model.instrumented
         return 0.0 if by_instruments is None or by_instruments.memory is None else by_instruments.memory.error

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from lostsales import plots
+from lostsales.evaluation.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
 from lostsales.evaluation.assortment import AssortmentGain, Gain, decisive_gain
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.promise.advice import KEEP_CURRENT, PILOT_FIRST, Advice, Concern, advice, texts
-from lostsales.evaluation.promise.sensitivity import Sensitivity
+from lostsales.evaluation.sensitivity import Sensitivity
 from lostsales.evaluation.service import ServiceComparison
 from lostsales.policy.provenance import PolicyVerdict
 from lostsales.types import Array, Floats

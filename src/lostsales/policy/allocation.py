@@ -225,7 +225,7 @@ class _Program(NamedTuple):
             b_ub=np.r_[high[below], -low[above]],
             A_eq=matrix[equal],
             b_eq=high[equal],
-            bounds=np.column_stack([np.zeros(len(self.most)), self.most]),
+            bounds=[(0.0, each) for each in self.most.tolist()],
             method="highs",
         )
         if found.status != 0:
@@ -242,7 +242,7 @@ class _Program(NamedTuple):
         found = milp(
             -self.gain,
             constraints=LinearConstraint(self.matrix, self.low, self.high),
-            integrality=np.ones(len(self.gain)),
+            integrality=np.ones(len(self.gain), dtype=np.int64),
             bounds=Bounds(0, self.most),
             options={"mip_rel_gap": gap, "node_limit": MOST_NODES},
         )

@@ -1,7 +1,7 @@
 """A decision with its reasons, and the greedy choice among scored actions."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +42,40 @@ class Decision:
         rows = len(action.price)
         no, nan = np.zeros(rows, dtype=bool), np.full(rows, np.nan)
         return cls(action.price, action.order, nan, np.zeros(rows), no, nan, nan, nan, no, no, no)
+
+
+def merged(parts: Sequence[Decision], back: Ints) -> Decision:
+    """Decisions on parts of some rows as one; `back` has the position of each row among those of the parts.
+
+    An optional column that some parts lack is False there; further columns are those that all have.
+
+    >>> parts = [Decision.without_reasons(Action(np.array([price]), np.array([1.0]))) for price in (4.0, 6.0)]
+    >>> merged(parts, np.array([1, 0])).price
+    array([6., 4.])
+    """
+
+    def joined(columns: Sequence[Array]) -> Array:
+        return np.concatenate(columns)[back]
+
+    def optional(name: str) -> Array | None:
+        found = [getattr(part, name) for part in parts]
+        if all(each is None for each in found):
+            return None
+        none = [np.zeros(len(part.price), dtype=bool) for part in parts]
+        return joined([other if each is None else each for each, other in zip(found, none, strict=True)])
+
+    def by_name(columns: Sequence[dict[str, Array]]) -> dict[str, Array]:
+        common = [name for name in columns[0] if all(name in each for each in columns)]
+        return {name: joined([each[name] for each in columns]) for name in common}
+
+    names = [each.name for each in fields(Decision)]
+    return Decision(
+        **{name: joined([getattr(part, name) for part in parts]) for name in names[: names.index("more")]},
+        **{each.name: optional(each.name) for each in fields(Decision) if each.default is None},
+        more=by_name([part.more for part in parts]),
+        in_money=all(part.in_money for part in parts),
+        reasons=lambda: by_name([part.reasons() for part in parts]),
+    )
 
 
 class Greedy(NamedTuple):

@@ -17,6 +17,7 @@ from lostsales.demand.censoring.runs import Runs
 from lostsales.errors import LostSalesError
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import RecentDemand
+from lostsales.policy.shelf import believed_ages
 from lostsales.policy.view import Action, ClosedPeriod, View, order_limit
 from lostsales.types import Floats, Ints
 
@@ -136,6 +137,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
     opened = _open_period(log, runs, rows)
     names = log.names[log.series[rows]]
     recent = recent_demand(log, runs, log.series[rows], rows)
+    ages = None if log.stock is None else believed_ages(log, log.series[rows], rows, log.stock[rows])
     return replace(
         opened,
         last_stockout=depth > 0,
@@ -144,6 +146,7 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         names=names,
         recent=recent,
         dates=log.period[rows],
+        ages=ages,
     )
 
 

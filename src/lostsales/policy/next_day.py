@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from lostsales.data.calendar.clock import DAY
+from lostsales.data.balance import stock_after
 from lostsales.data.calendar.periods import next_open_periods
-from lostsales.data.economics import next_stock
 from lostsales.data.labels import SERIES_SEPARATOR
 from lostsales.data.log import SalesLog
 from lostsales.data.reading.frames import ColumnTable
@@ -12,7 +11,6 @@ from lostsales.errors import LostSalesError
 from lostsales.policy.recent_rows import RecentRows
 from lostsales.types import Array, Floats, Ints
 
-MONTH = (28 * DAY, 31 * DAY)  # microseconds between two months
 LONGEST_CYCLE = 14  # periods after which the values of a feature are looked for
 FEW_VALUES = 2  # a feature with at most so many values is a state, such as a promotion, that usually ends
 
@@ -28,11 +26,11 @@ def next_day(recent: RecentRows) -> ColumnTable:
     ends = np.array(list(recent.newest.values()), dtype=np.int64)
     rows = ends[log.period[ends] == log.period.max()]
     names, columns = log.names[log.series[rows]], log.problem.columns
-    stock = next_stock(log.ledger.stock[rows], log.ledger.arrived[rows], log.sales[rows], log.problem.flow)
     parts = np.array([str(name).split(SERIES_SEPARATOR, len(columns.series_parts) - 1) for name in names], dtype=object)
     table: dict[str, Array] = dict(zip(columns.series_parts, parts.T, strict=True))
-    table[columns.period] = _next_period(recent, names, rows)
-    table[columns.stock] = np.maximum(stock + log.ledger.moved[rows], 0.0)
+    following = next_open_periods(log.problem.clock.calendars, names.tolist(), log.period[rows])
+    table[columns.period] = log.period_after(rows) if following is None else following
+    table[columns.stock] = np.maximum(stock_after(log)[rows], 0.0)
     features = features_ahead(log)[0][log.series[rows]]
     for at, feature in enumerate(log.problem.features):
         if feature.calendar is not None:
@@ -77,18 +75,6 @@ def cycle_of(values: Floats, place: Ints) -> int | None:
         if (values[rows] == values[rows - lag]).all():
             return lag
     return None
-
-
-def _next_period(recent: RecentRows, names: Array, rows: Ints) -> Array:
-    log = recent.log
-    last, step = log.period[rows], log.usual_step
-    found = next_open_periods(log.problem.clock.calendars, names.tolist(), last)
-    if found is not None:
-        return found
-    if last.dtype.kind == "M" and MONTH[0] <= step <= MONTH[1]:
-        month = last.astype("datetime64[M]")
-        return np.asarray((month + 1).astype("datetime64[us]") + (last - month))
-    return np.asarray(last + (np.timedelta64(step, "us") if last.dtype.kind == "M" else max(step, 1)))
 
 
 def _usual(log: SalesLog, values: Floats, rows: Ints) -> Floats:

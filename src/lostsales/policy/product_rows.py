@@ -53,7 +53,7 @@ def rows_of_view(products: ProductTable, view: View) -> ProductRows:
         scale[new] = products.shop_unit if products.one_scale else np.median(products.scale)
         price[new] = np.median(products.usual_price)
         if view.context is not None:
-            said = products.said_by_attributes(attributes_of_view(products.attributes, view)[0][new])
+            said = products.predicted_by_attributes(attributes_of_view(products.attributes, view)[0][new])
             recent = view.context.mean_demand[new]
             if said is not None:
                 price[new] = said[1]

@@ -106,7 +106,7 @@ class RecentRows:
         return np.asarray(rows - self.log.starts[self.log.series[rows]] + 1)
 
     def before_first(self, usual_demand: float) -> Floats:
-        """The demand before the first row of each series, (series,); NaN where nothing tells and nothing asks for it.
+        """The demand before the first row of each series, (series,); NaN where it is unknown and not needed.
 
         Of a series whose rows are all stock-outs it is the usual demand, or its largest sales where these are more.
         """

@@ -48,7 +48,7 @@ class Recommendation:
 
     @property
     def table(self) -> dict[str, Array]:
-        """All columns; one of the decision whose name a key has is `recommended_` and its name."""
+        """All columns; a column of the decision that shares its name with a key gets the prefix `recommended_`."""
         return self.keys | beside(self.columns, self.keys, PREFIX)
 
     @property
@@ -70,7 +70,7 @@ class Recommendation:
 
 
 def _whole(values: Floats) -> Array:
-    """Whole numbers as such, where all are."""
+    """Values as integers if all are whole."""
     return values.astype(np.int64) if (values == np.rint(values)).all() and (np.abs(values) < 2**53).all() else values
 
 

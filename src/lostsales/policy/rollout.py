@@ -70,6 +70,7 @@ class RunningShop:
         self.phase = shop.supply.order_phase(np.zeros(series, dtype=np.int64)) if phase is None else phase
         self.shelf = Shelf.of(shop, self.stock)
         self._shelf_rng = rng.spawn(1)[0] if self.shelf is not None and self.shelf.is_mixed else None
+        self._believed = self.shelf if self._shelf_rng is not None else None
         self.sales, self.stockout = self.demand, np.zeros(series, dtype=bool)
         self.depth: Array = np.zeros(series, dtype=np.int16)
         self.period = 0
@@ -79,6 +80,11 @@ class RunningShop:
         """Units on the way, as a `View` shows them."""
         return None if self.pipeline is None else self.pipeline.seen
 
+    def ages(self, *, exact: bool) -> Floats | None:
+        """Stock by remaining life as a `View` shows it: exact, or expected from receipts, sales and waste."""
+        shelf = self.shelf if exact or self._believed is None else self._believed
+        return None if shelf is None else shelf.seen
+
     def close(self, action: Action) -> Outcome:
         """Close a period with a decision, and open the next."""
         drawn, arrived = self.market.demand(self.period, self.features, action.price, self.demand, self.rng), None
@@ -87,6 +93,9 @@ class RunningShop:
         ages = self.shelf, self.shop.product.unit_waste_cost, self._shelf_rng
         outcome = transition(self.stock, self.depth, action, drawn, self.flow, self.costs, arrived, *ages)
         self.shelf = outcome.shelf
+        if self._believed is not None and outcome.wasted is not None:
+            available = outcome.sales + outcome.leftover
+            self._believed = self._believed.known(available, outcome.sales, outcome.wasted, outcome.stock_tp1)
         self.features = self.market.next_features(self.features, action.price, self.rng)
         self.stock, self.depth = outcome.stock_tp1, outcome.depth_tp1
         self.demand, self.sales, self.stockout = outcome.demand, outcome.sales, outcome.stockout
@@ -123,7 +132,7 @@ def play(
             last_stockout=now.stockout,
             depth=now.depth,
             last_demand=now.demand if policy.observes == "demand" else None,
-            ages=now.shelf.seen if now.shelf is not None and policy.observes == "demand" else None,
+            ages=now.ages(exact=policy.observes == "demand"),
             past=past,
             names=now.names,
             pipeline=now.on_order,

@@ -245,6 +245,7 @@ def relative_view(
         past=past,
         context=context,
         pipeline=None if view.pipeline is None else divided(view.pipeline, scale[:, None]),
+        ages=None if view.ages is None else view.ages / scale[:, None],
         recent=None if view.recent is None else view.recent.in_units(scale),
     )
 

@@ -115,6 +115,13 @@ def test_flags_in_other_languages(words: str) -> None:
     np.testing.assert_array_equal(read_log(written, found.problem).stockout, read_log(table, found.problem).stockout)
 
 
+def test_missing_zeros_are_left_to_do() -> None:
+    table = rows().rename(columns={"place": "store"})[["store", "item", "date", "price", "sales"]]
+    sold = table[(table["sales"] > 0) & (np.random.default_rng(1).random(len(table)) < 0.4)]
+    assert any(each.startswith("rows of zero sales seem to be missing: ") for each in propose(sold).left)
+    assert not any("zero sales" in each for each in propose(table).left)
+
+
 def test_money_that_is_no_multiple_of_sales_is_no_revenue() -> None:
     table = rows().rename(columns={"place": "store"}).drop(columns="price")
     noise = np.random.default_rng(1).uniform(1, 100, len(table))

@@ -10,7 +10,7 @@ from lostsales.data.balance import off_balance
 from lostsales.data.economics import Balance
 from lostsales.data.feature import Feature
 from lostsales.data.log import LogNotes, SalesLog
-from lostsales.data.problem import Costs, Problem
+from lostsales.data.problem import Columns, Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.demand.audit import audit as module
 from lostsales.demand.audit.audit import audit
@@ -18,13 +18,14 @@ from lostsales.demand.audit.identifiability import find_verdicts
 from lostsales.demand.censoring.runs import find_runs
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
+from tests.apps.shop_tables import shop
 from tests.demand.logs import COSTS, late_orders, log_of_draws, log_of_flags
 
 KEYS = {
     "periods", "series", "censored_share", "run_lengths", "rows_at_depth", "longest_run", "max_depth", "cap",
     "paper_max_depth", "left_out", "usable_rows", "notes", "balance", "follows", "price_ranges", "verdicts", "run_ends",
     "run_ends_fall_at", "stock_test", "imputation", "collect_next", "conclusion", "memory", "row_kinds",
-    "behaviour", "critical_quantiles", "residual_tests", "stockout_loss", "verdict",
+    "behaviour", "critical_quantiles", "residual_tests", "stockout_loss", "verdict", "doubtful_features",
 }  # fmt: skip
 
 
@@ -233,3 +234,22 @@ def test_ties_everywhere_and_one_row() -> None:
     assert audit(log_of_flags("5", problem=problem)).conclusion.startswith("Not fit for C-FQI: 0 usable rows")
     found = audit(log_of_draws(np.full((12, 20), 6.0), np.tile([6.0, 6.0, 3.0, 6.0], (12, 5)), flag=True))
     assert found.longest_run == 1
+
+
+def test_features_that_copy_the_price_or_hold_todays_sales_are_named() -> None:
+    table = shop(120).drop(columns=["Store", "Left", "Unit cost"])
+    table["base"] = 0.7 * table["Price"]
+    table["mean"] = table.groupby("Product")["Sales"].transform(lambda each: each.rolling(7, min_periods=1).mean())
+    names = Columns(series="Product", period="Date", stock="Stock", price="Price", order="Order", sales="Sales")
+    asked = Problem(
+        columns=names,
+        features=(Feature(name="Promotion"), Feature(name="base")),
+        costs=Costs(lost=0, order=1, holding=0.01),
+    )
+    found = audit(read_log(table, asked))
+    assert found.doubtful_features == {"base": "follows from the price (100 % of its moves)"}
+    assert found.verdict.level == "good"
+    leaking = audit(read_log(table, asked.model_copy(update={"features": (*asked.features, Feature(name="mean"))})))
+    assert leaking.verdict.sentence.startswith(
+        "Take 'mean' out of the features first: it contains the sales of its own"
+    )

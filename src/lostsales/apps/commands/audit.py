@@ -71,7 +71,7 @@ def print_audit(name: str, audit: "Audit", *, full: bool = False) -> None:
             ("how prices were set", audit.behaviour.sentence),
             *((("demand model", audit.fit_sentence),) if audit.fit_sentence else ()),
             *(("best order", each.sentence) for each in audit.critical_quantiles[:1]),
-            *(("WARNING", warning) for warning in audit.notes.warnings),
+            *(("WARNING", warning) for warning in audit.warnings),
         ],
     )
     screen.print(Text("To collect next", style="bold"))
@@ -93,7 +93,7 @@ def _print_full(name: str, audit: "Audit") -> None:
             ("autocorrelation", audit.memory.sentence),
             *((("demand model", audit.fit_sentence),) if audit.fit_sentence else ()),
             *((f"best order, {each.what}", each.sentence) for each in audit.critical_quantiles),
-            *(("WARNING", warning) for warning in audit.notes.warnings),
+            *(("WARNING", warning) for warning in audit.warnings),
         ],
     )
     screen.print()

@@ -82,6 +82,7 @@ def shop_json(model: "ShopDemand", loss: "StockoutLoss") -> dict[str, Any]:
         "drivers": model.drivers(),
         "groups": rows(model.elasticities("group"), "group"),
         "products": rows(model.elasticities(), "product"),
+        "best_prices": _best_prices_json(model),
         "price_response": records(
             relative_price=response.prices.tolist(),
             **{name: getattr(response, name).tolist() for name in ("rows", "sales", "demand", "low", "high")},
@@ -104,6 +105,15 @@ def shop_json(model: "ShopDemand", loss: "StockoutLoss") -> dict[str, Any]:
         ],
         "warnings": list(model.warnings),
     }
+
+
+def _best_prices_json(model: "ShopDemand") -> list[dict[str, Any]]:
+    """Every product, none without unit costs."""
+    if model.log.costs is None:
+        return []
+    found = model.best_prices()
+    columns = {each: getattr(found, each).tolist() for each in ("usual", "price", "gain", "low", "high")}
+    return records(product=found.names.tolist(), **columns)
 
 
 def print_shop(name: str, model: "ShopDemand", loss: "StockoutLoss") -> None:
@@ -131,6 +141,7 @@ def print_shop(name: str, model: "ShopDemand", loss: "StockoutLoss") -> None:
         if len(model.group_names) > 1:
             _elasticities("group", model.elasticities("group"))
         _elasticities("product", model.elasticities())
+        _best_prices(model)
         _slopes_of_shop(model)
     tests = plain_table("Do residuals differ?", "by", "p", "largest deviation")
     for each in model.residual_tests:
@@ -158,6 +169,30 @@ def _elasticities(what: str, found: "Elasticities") -> None:
         remark = "" if found.price_moved[at] else "price never varied"
         table.add_row(Text(str(found.names[at])), f"{found.elasticity[at]:+.2f}", band, remark)
     screen.print(table)
+    screen.print()
+
+
+def _best_prices(model: "ShopDemand") -> None:
+    """The most profitable prices, those with the largest gains first."""
+    import numpy as np
+
+    if model.log.costs is None:
+        screen.print("The most profitable price of each product follows once [costs] order is set.", style="dim")
+        screen.print()
+        return
+    found = model.best_prices()
+    order = np.argsort(-found.gain)
+    table = plain_table("Most profitable price, if stock suffices", "product", "usual", "best")
+    table.add_column(f"gain per {found.per}", justify="right")
+    table.add_column("95 % band", justify="right")
+    for at in order[:SHOWN]:
+        band = f"{found.low[at]:+,.2f} to {found.high[at]:+,.2f}"
+        figures = f"{found.usual[at]:g}", f"{found.price[at]:g}", f"{found.gain[at]:+,.2f}", band
+        table.add_row(Text(str(found.names[at])), *figures)
+    if len(order) > SHOWN:
+        table.add_row(Text(f"... {len(order) - SHOWN:,} more, in --json"), *[""] * 4, style="dim")
+    screen.print(table)
+    screen.print("Within the prices at which a product was sold; over the prices that were charged.", style="dim")
     screen.print()
 
 

@@ -197,8 +197,9 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
         *_verdicts(claims, asked.behaviours),
         *markdown_table(REFERENCE_HEAD, _references(results, rows)),
         "",
-        f"In the claims below, pi* and oracle are those for discount {asked.scenario.discount:g}, the target of the "
-        "paper's learners; a method that plans further ahead can earn more.",
+        "In the claims (`claims.csv` has each with what was measured), pi* and oracle are those for discount "
+        f"{asked.scenario.discount:g}, the target of the paper's learners; a method that plans further ahead can earn "
+        "more.",
     ]
     for behaviour, methods in _by_behaviour(rows):
         if behaviour != REFERENCE:
@@ -220,12 +221,6 @@ def as_markdown(results: "ExperimentResults", rows: "list[Row]", claims: "list[C
         "A run is lost if its policy earns less than uniform decisions.",
         "",
         *markdown_table(("behaviour", "method", "episodes", "mean", "median", "least", "runs lost"), spread),
-    ]
-    checked = [(each.claim, each.behaviour, _difference(each), each.verdict, each.note) for each in claims]
-    lines += [
-        "## Claims in full",
-        "",
-        *markdown_table(("claim", "behaviour", "difference over runs", "verdict", "note"), checked),
     ]
     if published := _published(results):
         lines += [
@@ -289,12 +284,6 @@ def _both_intervals(each: "PublishedDifference") -> tuple[str, str, str]:
         for mean, low, high in (ours, published, difference)
     ]
     return texts[0], texts[1], texts[2]
-
-
-def _difference(claim: "Claim") -> str:
-    if not claim.n:
-        return ""
-    return f"{claim.measured}: {claim.mean:.3f} ({_span(claim, 3)})"
 
 
 def _print_claims(claims: "list[Claim]") -> None:

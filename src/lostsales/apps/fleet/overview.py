@@ -15,9 +15,9 @@ from lostsales.apps.fleet.store import Entry, Store, Version
 from lostsales.data.journal import JournalFolder
 from lostsales.data.progress import Progress
 from lostsales.errors import LostSalesError
+from lostsales.evaluation.advice import Advice, Concern, advice
 from lostsales.evaluation.fleet_gain import FleetGain, ShardGain, fleet_gain
 from lostsales.evaluation.interval import Interval
-from lostsales.evaluation.promise.advice import Advice, Concern, advice
 from lostsales.evaluation.results import plain
 
 ShardResult = tuple[int, dict[str, Any]]  # number of the shard, and its result for JSON

@@ -13,13 +13,12 @@ from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
 from lostsales.policy.allocation import OrderValues
 from lostsales.policy.base import PolicyBase
-from lostsales.policy.decision import Decision
+from lostsales.policy.decision import Decision, merged
 from lostsales.policy.expected import Expected
 from lostsales.policy.policy import Observes, SavedPolicy
 from lostsales.policy.view import Action, Features, View
 from lostsales.types import Array, Floats, Ints
 
-OPTIONAL = tuple(each.name for each in fields(Decision) if each.default is None)  # columns that not all policies have
 Part = TypeVar("Part")
 
 
@@ -75,16 +74,7 @@ class FleetPolicy(PolicyBase):
     def explain(self, view: View) -> Decision:
         """Decisions of the policies, merged."""
         parts, back = self._by_shard(view, lambda policy, part, _: policy.explain(part))
-        names = [each.name for each in fields(Decision) if each.name not in (*OPTIONAL, "in_money", "more", "reasons")]
-        columns: dict[str, Any] = {name: _joined([getattr(part, name) for part in parts], back) for name in names}
-        columns |= {name: _optional([getattr(part, name) for part in parts], parts, back) for name in OPTIONAL}
-        more = {name: _joined([part.more[name] for part in parts], back) for name in _common([p.more for p in parts])}
-
-        def reasons() -> dict[str, Array]:
-            told = [part.reasons() for part in parts]
-            return {name: _joined([each[name] for each in told], back) for name in _common(told)}
-
-        return Decision(**columns, in_money=all(part.in_money for part in parts), more=more, reasons=reasons)
+        return merged(parts, back)
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
         """Expected outcomes of the policies, None if one of them has no demand model."""
@@ -140,16 +130,3 @@ class FleetPolicy(PolicyBase):
 
 def _joined(parts: list[Array], back: Ints) -> Array:
     return np.concatenate(parts)[back]
-
-
-def _optional(parts: list[Array | None], decisions: list[Decision], back: Ints) -> Array | None:
-    """Merge an optional column; False for the rows of policies without it."""
-    if all(part is None for part in parts):
-        return None
-    none = [np.zeros(len(each.price), dtype=bool) for each in decisions]
-    return _joined([other if part is None else part for part, other in zip(parts, none, strict=True)], back)
-
-
-def _common(columns: list[dict[str, Array]]) -> list[str]:
-    """Names common to all."""
-    return [name for name in columns[0] if all(name in each for each in columns)]

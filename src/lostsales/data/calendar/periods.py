@@ -192,6 +192,24 @@ class Missing:
         return np.asarray(np.bincount(self.gap, ~holds, minlength=len(self.row)) == 0)
 
 
+def months_later(period: Array, months: Ints | int, at_end: bool) -> Array:
+    """The same day of later months; the last day where `at_end`, or where a month is too short.
+
+    >>> dates = np.array(["2026-01-31", "2026-02-28"], dtype="datetime64[us]")
+    >>> months_later(dates, 1, at_end=True).astype("datetime64[D]").astype(str).tolist()
+    ['2026-02-28', '2026-03-31']
+    """
+    day = period - period.astype("datetime64[M]")
+    month = period.astype("datetime64[M]") + months
+    last = (month + 1).astype("datetime64[us]") - np.timedelta64(DAY, "us")
+    return np.asarray(last if at_end else np.minimum(month.astype("datetime64[us]") + day, last))
+
+
+def ends_months(period: Array) -> bool:
+    """True if every date is the last day of its month."""
+    return bool(((period + np.timedelta64(DAY, "us")).astype("datetime64[M]") > period.astype("datetime64[M]")).all())
+
+
 def closed_between(calendars: Calendars, names: Sequence[str], before: Array, after: Array) -> Bools:
     """Mask of series for which every period between `before` and `after` is closed, (series,)."""
     pairs = np.stack([before, after], axis=1).reshape(-1)

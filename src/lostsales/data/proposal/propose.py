@@ -92,8 +92,8 @@ def propose(source: Any) -> Proposal:
     name = Path(source).name if isinstance(source, str | Path) else "the table"
     text, left = draft(found, name)
     problem = checked(Problem, tomllib.loads(text), "the proposed problem")
-    reasons = _reasons_against(source, found, problem)
-    if more := [f"reading says: {each}" for each in reasons if not is_explained(each, found, left)]:
+    reasons, warnings = _read(source, found, problem)
+    if more := [f"reading says: {each}" for each in reasons if not is_explained(each, found, left)] + list(warnings):
         text, left = draft(found, name, more)
     return Proposal(
         problem,
@@ -107,21 +107,21 @@ def propose(source: Any) -> Proposal:
     )
 
 
-def _reasons_against(source: Any, found: TableFacts, problem: Problem) -> tuple[str, ...]:
-    """Reason why the table cannot be read with a problem; a large one is tried on the sample."""
+def _read(source: Any, found: TableFacts, problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Reasons why the table cannot be read with a problem, and warnings about its rows, of a large one's sample."""
     from lostsales.data.reading.gate import read_log
 
     try:
         if found.sample.is_whole:
-            read_log(source, problem)
+            log = read_log(source, problem)
         else:
             with TemporaryDirectory() as folder:
-                read_log(found.sample.write(Path(folder)), problem)
+                log = read_log(found.sample.write(Path(folder)), problem)
     except LogError as error:
-        return error.findings
+        return error.findings, ()
     except LostSalesError as error:
-        return (str(error),)
-    return ()
+        return (str(error),), ()
+    return (), log.notes.record_warnings
 
 
 def _columns(problem: Problem, found: TableFacts) -> dict[str, str | tuple[str, ...]]:

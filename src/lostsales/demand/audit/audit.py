@@ -12,6 +12,7 @@ from lostsales.data.balance import BALANCES, nets_orders, off_balance
 from lostsales.data.demand_bounds import demand_bounds
 from lostsales.data.log import COSTS, LogNotes, SalesLog
 from lostsales.data.progress import Progress, stages
+from lostsales.data.proposal.leaks import copies, leaks
 from lostsales.demand.audit.behaviour import BehaviourAudit, audit_behaviour
 from lostsales.demand.audit.critical_quantile import CriticalQuantile, critical_quantiles
 from lostsales.demand.audit.identifiability import (
@@ -95,6 +96,13 @@ class Audit:
     residual_tests: tuple[ResidualTest, ...]  # of a shop's demand model, by weekday, month and product
     row_kinds: dict[str, int]  # rows by their information about demand, see `data.demand_bounds.ROW_KINDS`
     critical_quantiles: tuple[CriticalQuantile, ...]  # whether the best order is identified, by price
+    doubtful_features: dict[str, str]  # features that copy the price or hold the sales of their own period, and how
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about the table and its features."""
+        features = (f"the feature {name!r} {how}: leave it out" for name, how in self.doubtful_features.items())
+        return (*self.notes.warnings, *features)
 
     @property
     def fit_sentence(self) -> str:
@@ -169,9 +177,10 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
     verdicts = find_verdicts(log, runs, filled)
     model = _model(log, runs)
     behaviour = audit_behaviour(log, model=model)
+    leaking, copied = _doubtful_features(log)
     lengths = run_lengths(log, runs)
     return Audit(
-        verdict=_verdict(log, runs, behaviour),
+        verdict=_verdict(log, runs, behaviour, leaking),
         periods=len(log),
         series=len(log.names),
         censored_share=float(1 - runs.observed.is_observed.mean()),
@@ -202,7 +211,20 @@ def audit(log: SalesLog, *, cap: int | None = None, seed: int = 0, progress: Pro
         residual_tests=() if model is None else model.residual_tests,
         row_kinds=demand_bounds(log).counts,
         critical_quantiles=critical_quantiles(log, runs.observed),
+        doubtful_features=leaking | copied,
     )
+
+
+def _doubtful_features(log: SalesLog) -> tuple[dict[str, str], dict[str, str]]:
+    """Numeric columns that hold the sales of their own period, and those that copy the price, with how."""
+    columns = {
+        feature.name: log.features[:, at]
+        for at, feature in enumerate(log.problem.features)
+        if feature.kind == "numeric" and feature.calendar is None and feature.name not in log.problem.instruments
+    }
+    leaking = leaks(columns, log.sales, log.has_next)
+    rest = {name: values for name, values in columns.items() if name not in leaking}
+    return leaking, copies(rest, log.price, log.has_next)
 
 
 def _model(log: SalesLog, runs: Runs) -> ShopDemand | None:
@@ -312,7 +334,7 @@ def _advice_on_stock(
         yield f"periods with ample stock at {', '.join(others)}"
 
 
-def _verdict(log: SalesLog, runs: Runs, behaviour: BehaviourAudit) -> Verdict:
+def _verdict(log: SalesLog, runs: Runs, behaviour: BehaviourAudit, leaking: dict[str, str]) -> Verdict:
     if log.demand_only:
         use = "demand, its response to prices and forecasts can"
         return Verdict("stop", f"Orders cannot be learned from this table, as it has no stock and no orders; {use}.")
@@ -322,6 +344,8 @@ def _verdict(log: SalesLog, runs: Runs, behaviour: BehaviourAudit) -> Verdict:
         )
     if log.notes.balance_broken:
         return Verdict("stop", f"Not ready to decide from: {log.notes.balance_finding}.")
+    for name, how in leaking.items():
+        return Verdict("care", f"Take {name!r} out of the features first: it {how}.")
     if behaviour.is_hidden:
         return Verdict("care", f"Prove decisions in a pilot first: {behaviour.sentence}.")
     if log.costs is None:

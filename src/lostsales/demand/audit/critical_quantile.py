@@ -5,7 +5,7 @@ most that was ever available and says nothing beyond. The optimal order of a new
 therefore identified exactly where the probability of a demand up to there reaches the critical fractile.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -28,20 +28,22 @@ class CriticalQuantile:
     what: str  # such as "price 4"
     rows: int
     fractile: float  # the critical fractile
-    boundary: float  # the most that was ever available; over the mean sales of a product where these differ
+    boundary: float  # the most that was ever available
     reached: float  # probability of a demand up to there, by Kaplan-Meier
     std_error: float  # of it, by Greenwood's formula
     verdict: Identifiability
+    is_relative: bool = False  # the boundary is in mean sales of a product, as these differ
 
     @property
     def sentence(self) -> str:
         """The verdict, with the figures behind it."""
+        most = f"{self.boundary:.3g}{' times the mean sales' if self.is_relative else ''}"
         says = {
             "identifiable": "the best order is identified",
-            "knife-edge": "whether the best order is identified cannot be told",
-            "unidentifiable": f"the best order lies above {self.boundary:.3g}, the most that was ever available",
+            "knife-edge": "whether the best order is identified cannot be determined",
+            "unidentifiable": f"the best order lies above {most}, the most that was ever available",
         }[self.verdict]
-        found = f"{self.reached:.1%} of demands are at most {self.boundary:.3g} (standard error {self.std_error:.1%})"
+        found = f"{self.reached:.1%} of demands are at most {most} (standard error {self.std_error:.1%})"
         return f"{self.verdict}: {says}; {found}, and the critical fractile is {self.fractile:.1%}"
 
 
@@ -53,17 +55,21 @@ def critical_quantiles(log: SalesLog, observed: Observed) -> tuple[CriticalQuant
     if log.demand_only or log.costs is None or round(log.problem.lead_times.mean) > 1:
         return ()
     scale = series_scale(log)[log.series]
+    is_relative = bool((scale != 1).any())
     demand, is_event = observed.sample
     groups = sorted(by_price(log), key=lambda group: -int(group[1].sum()))
     return tuple(
-        _examined(log, what, found, demand / scale, is_event, observed.available / scale)
+        replace(
+            _examined(log, log.costs, what, found, demand / scale, is_event, observed.available / scale),
+            is_relative=is_relative,
+        )
         for what, rows in groups
         if (found := rows & observed.is_learnable).any()
     )
 
 
 def _examined(
-    log: SalesLog, what: str, rows: Bools, demand: Floats, is_event: Bools, available: Floats
+    log: SalesLog, costs: UnitCosts, what: str, rows: Bools, demand: Floats, is_event: Bools, available: Floats
 ) -> CriticalQuantile:
     """Compare the reach of a group with its fractile, at its mean price and costs.
 
@@ -71,7 +77,7 @@ def _examined(
     the upper limit at the last level is below it. The limits count one more row at risk, whose demand is never
     reached: they do not trust the few rows that reach the highest levels.
     """
-    costs = UnitCosts(*(float(np.mean(np.broadcast_to(each, len(log))[rows])) for each in log.costs[:3]))  # type: ignore[index]
+    costs = costs.at(np.flatnonzero(rows)).mean()
     lead_time = round(log.problem.lead_times.mean)
     fractile = critical_fractile(float(log.price[rows].mean()), costs, log.problem.discount, lead_time)
     order = np.argsort(demand[rows], kind="stable")

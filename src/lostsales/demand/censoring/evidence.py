@@ -15,7 +15,7 @@ from lostsales.types import Bools, Floats, Ints, exceeds
 
 # Continuous demand is taken as observed to this share of its standard deviation.
 RESOLUTION = 0.02
-# Rows after more stock-outs in a row are left out: their last demand is a guess of guesses, drawn period by period.
+# Rows after more stock-outs in a row are left out: errors of imputed demands add up from period to period.
 MOST_HIDDEN = 100
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.clock import DAY, WEEK_DAYS, weekday_of
+from lostsales.data.calendar.clock import DAY, WEEK_DAYS, WEEKDAYS, weekday_of
+from lostsales.data.calendar.dates import MONTHS
 from lostsales.demand.censoring.evidence import Evidence
 from lostsales.demand.law.evidence_sample import segment_starts
 from lostsales.types import Array, Floats, Ints
@@ -18,11 +19,6 @@ PERSISTENT = 0.1  # a correlation with the mean of the last periods that matters
 BINS = 10  # of the histogram of the transform
 SEASONAL = 0.06  # a departure of the mean transform of a weekday or month from that of all that matters
 LEAST_TIMES = 4  # periods of a weekday or month, for it to be compared
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 
 
 @dataclass(frozen=True, eq=False)

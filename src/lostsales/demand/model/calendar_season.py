@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from lostsales.data.calendar.clock import DAY, weekday_of
+from lostsales.data.calendar.clock import DAY, WEEK_DAYS, weekday_of
 from lostsales.data.log import SalesLog
 from lostsales.demand.model.panel import panel_of
 from lostsales.demand.model.periods import PeriodColumns
@@ -15,7 +15,7 @@ from lostsales.demand.model.season import LEAST_CYCLES, LEAST_WINDOW, centred_le
 from lostsales.saved_fields import numbers
 from lostsales.types import Array, Floats, Ints
 
-WEEKDAYS, WEEKS = 7, 52
+WEEKS = 52
 INDEX_RANGE = 1e-3, 1e6  # bounds of an index, which must stay positive
 
 
@@ -32,21 +32,21 @@ class CalendarSeason:
     """
 
     step: Annotated[
-        int, Field(ge=0, le=WEEKDAYS * DAY)
+        int, Field(ge=0, le=WEEK_DAYS * DAY)
     ]  # microseconds from one period to the next, 0 where periods are no dates
-    weekday: Annotated[Floats, numbers(WEEKDAYS, least=INDEX_RANGE[0], most=INDEX_RANGE[1])]
+    weekday: Annotated[Floats, numbers(WEEK_DAYS, least=INDEX_RANGE[0], most=INDEX_RANGE[1])]
     week: Annotated[Floats, numbers(WEEKS, least=INDEX_RANGE[0], most=INDEX_RANGE[1])]
 
     @classmethod
     def none(cls) -> "CalendarSeason":
         """No season."""
-        return cls(0, np.ones(WEEKDAYS), np.ones(WEEKS))
+        return cls(0, np.ones(WEEK_DAYS), np.ones(WEEKS))
 
     @classmethod
     def of(cls, log: SalesLog) -> "CalendarSeason":
         """Estimate the indices from the uncensored demands of a log, shrunk by their variation between cycles."""
         clock = PeriodColumns.of(log, log.products)
-        if clock.grid is None or not clock.grid.is_dated or clock.grid.step > WEEKDAYS * DAY:
+        if clock.grid is None or not clock.grid.is_dated or clock.grid.step > WEEK_DAYS * DAY:
             return cls.none()
         panel = panel_of(log, 1, None)
         width = panel.demand.shape[1]
@@ -56,8 +56,8 @@ class CalendarSeason:
     @classmethod
     def learned(cls, demand: Floats, exposure: Floats, dates: Array, step: int) -> "CalendarSeason":
         """Estimate the indices from demands (series, periods) at dates (periods,); exposure 0 leaves a demand out."""
-        demand, index = demand * (exposure > 0), {"weekday": np.ones(WEEKDAYS), "week": np.ones(WEEKS)}
-        for name, place, days in (("weekday", weekday_of(dates), WEEKDAYS), ("week", week_of(dates), WEEKS * 7)):
+        demand, index = demand * (exposure > 0), {"weekday": np.ones(WEEK_DAYS), "week": np.ones(WEEKS)}
+        for name, place, days in (("weekday", weekday_of(dates), WEEK_DAYS), ("week", week_of(dates), WEEKS * 7)):
             columns = max(days * DAY // step, 1)
             if columns < 2 or len(dates) < LEAST_CYCLES * columns:
                 continue

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lostsales.data.calendar.clock import weekday_of
+from lostsales.data.calendar.clock import WEEKDAYS, weekday_of
+from lostsales.data.calendar.dates import MONTHS
 from lostsales.types import Array, Floats, Ints
 
 Words = Array | tuple[str, ...]  # names of classes
@@ -12,11 +13,6 @@ Words = Array | tuple[str, ...]  # names of classes
 LEAST_ROWS = 10  # of a class
 CHANCE = 1e-3  # significance level
 MATTERS = 0.1  # mean of a class, in standard deviations of a row
-DAYS = "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"
-MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ def residual_tests(scores: Floats, period: Array, product: Ints, names: Array) -
         found.append(_tested("month", scores, period, dates.astype("datetime64[M]").astype(np.int64) % 12, MONTHS))
         days = np.unique(dates.astype("datetime64[D]").astype(np.int64))
         if len(days) > 1 and np.diff(days).min() == 1:
-            found.append(_tested("weekday", scores, period, weekday_of(dates), DAYS))
+            found.append(_tested("weekday", scores, period, weekday_of(dates), WEEKDAYS))
     found.append(_equal_means("product", scores, product, names))
     return tuple(each for each in found if each is not None)
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from lostsales.data.assortment import is_assortment
-from lostsales.data.calendar.clock import weekday_of
+from lostsales.data.calendar.clock import DAY, WEEK_DAYS, weekday_of
 from lostsales.data.encoding import feature_columns
 from lostsales.data.feature import Feature, feature_count
 from lostsales.data.log import SalesLog
@@ -26,8 +26,6 @@ MOST_EFFECT = 4.0  # bound of the logarithm of what inputs do to demand: beyond,
 LEAST_SHARE = 1e-9  # of rows that differ, for a column to be an input
 GROUP_NAMES = ("group", "category", "department", "family", "segment", "class")
 MOST_GROUPS_SHARE = 0.5  # groups per product, above which an attribute is no group
-DAILY = 86_400_000_000  # microseconds
-WEEKDAYS = 7
 PRICE_INPUTS = 2  # the logarithm of the relative price and its square, so that elasticities may change with the price
 
 
@@ -65,7 +63,7 @@ class DemandExposure:
         scale[_left_out(log, columns, np.nan_to_num(relative))] = 0.0
         inside = _standardised(columns, centre, scale)
         price = np.clip(np.nan_to_num(relative), -FARTHEST_PRICE, FARTHEST_PRICE)
-        is_daily = clock.grid is not None and clock.grid.is_dated and clock.grid.step == DAILY
+        is_daily = clock.grid is not None and clock.grid.is_dated and clock.grid.step == DAY
         share = np.where(log.is_share, 1.0 - (0.0 if log.out_share is None else log.out_share), 1.0)
         first = np.full(len(products), clock.column.max())
         np.minimum.at(first, products.of_row, clock.column)
@@ -83,7 +81,7 @@ class DemandExposure:
             weekday=weekday_of(log.period) if is_daily else np.zeros(len(log), dtype=np.int64),
         )
         group, prior = group_of_products(log), np.r_[USUAL_ELASTICITY, np.zeros(inside.shape[1] + 1)]
-        fitted = fit_rows(rows, group, observed.integer, WEEKDAYS if is_daily else 1, prior)
+        fitted = fit_rows(rows, group, observed.integer, WEEK_DAYS if is_daily else 1, prior)
         # If series are no products but episodes of one shop, an unknown one is like them.
         usual = np.r_[usual, 0.0 if is_assortment(log) else np.median(usual)]
         carry = _carry(log.problem.features, inside[order], np.r_[True, np.diff(products.of_row[order]) != 0])
@@ -108,7 +106,7 @@ class DemandExposure:
         season = np.ones(price.shape)
         if dates is not None and dates.dtype.kind == "M":
             season = self.season.index(dates)
-            if self.response.season.shape[1] == WEEKDAYS:
+            if self.response.season.shape[1] == WEEK_DAYS:
                 group = np.r_[self.group_of, -1.0][at].astype(np.int64)
                 by_group = np.concatenate([self.response.season, self.response.season.mean(axis=0)[None]])
                 season = season * np.exp(by_group[group[:, None], weekday_of(dates)])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lostsales.data.calendar.clock import DAY, WEEK_DAYS
-from lostsales.data.calendar.periods import ClosedTable, PeriodGrid
+from lostsales.data.calendar.periods import ClosedTable, PeriodGrid, ends_months, months_later
 from lostsales.data.log import SalesLog
 from lostsales.data.products import Products
 from lostsales.types import Array, Ints
@@ -78,12 +78,8 @@ class PeriodColumns:
         order = np.argsort(log.period, kind="stable")
         last[products.of_row[order]] = log.period[order]
         if self.is_monthly:
-            day = last - last.astype("datetime64[M]")
-            month = (columns + self.first).astype("datetime64[M]")
-            latest = (month + 1).astype("datetime64[us]") - np.timedelta64(DAY, "us")
-            ends = (last + np.timedelta64(DAY, "us")).astype("datetime64[M]") > last.astype("datetime64[M]")
-            wanted = np.minimum(month.astype("datetime64[us]") + day[:, None], latest)
-            return np.where(ends[:, None], latest, wanted)
+            months = columns + self.first - last.astype("datetime64[M]").astype(np.int64)[:, None]
+            return months_later(last[:, None], months, ends_months(log.period))
         steps = _steps(log, products)
         step = int(np.median(steps[steps > 0])) if (steps > 0).any() else 1
         return (last.astype(np.int64)[:, None] + step * ahead).astype(log.period.dtype)

@@ -13,8 +13,8 @@ from lostsales.evaluation.estimators.replay import ReplayedEpisodes, ReplayPerio
 from lostsales.evaluation.estimators.shop import shop_estimate
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import LeaveOneOutLaws, PreparedLog
-from lostsales.evaluation.promise.sensitivity import sensitivity, tilted, with_memory
 from lostsales.evaluation.results import Estimate, Overlap
+from lostsales.evaluation.sensitivity import sensitivity, with_memory, with_price_slope
 from lostsales.evaluation.service import ServiceComparison, compared_service
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.period import Flow
@@ -53,19 +53,19 @@ def model_based(task: EvaluationTask) -> Estimate:
     if not overlap.enough:
         return Estimate("model", overlap, reason=overlap.sentence)
     unit_of_period = prepared.units.of_row[laws.model.evidence.rows[periods.row]]  # (periods, episodes)
-    bent = _bent(prepared, laws)
+    shifted = _shifted(prepared, laws)
     together = 1 if whole.is_random else max(MOST_TOGETHER // len(periods.series), 1)
-    batches = _batched((*laws.without, *laws.alternatives, *bent), together)
+    batches = _batched((*laws.without, *laws.alternatives, *shifted), together)
     found = [each for batch in in_parallel(replayed, batches, others) for each in batch]
-    last = len(found) - len(bent)
-    without, alternatives, under_bent = found[: len(laws.without)], found[len(laws.without) : last], found[last:]
+    last = len(found) - len(shifted)
+    without, alternatives, under_shifted = found[: len(laws.without)], found[len(laws.without) : last], found[last:]
     every = np.ones_like(periods.is_replayed)
 
     def figure(name: str, against: tuple[Floats, Floats] | None = None) -> tuple[Floats, float]:
         """Contributions and model uncertainty of a mean, less those of the logged profit under the same laws."""
 
         def mean(episodes: ReplayedEpisodes, kept: Bools) -> float:
-            """Mean over the kept periods, or the episodes whose first one is; over all where one unit has them all."""
+            """Mean over the kept periods, or the episodes whose first period is kept; over all if none is."""
             if name == "discounted":
                 return float(episodes.discounted[kept[0] if kept[0].any() else every[0]].mean())
             counted = periods.is_replayed & kept
@@ -77,7 +77,7 @@ def model_based(task: EvaluationTask) -> Estimate:
         shifts = np.array([mean(episodes, every) - value for episodes in alternatives])
         if against is not None:
             own, shifts = own - against[0], shifts - against[1]
-        bend = _both_ways([mean(episodes, every) - value for episodes in under_bent])
+        bend = _both_ways([mean(episodes, every) - value for episodes in under_shifted])
         # If the law is known to be wrong, the error of a gain may be as large as the gain.
         wrong = abs(float(own.mean())) if against is not None and doubtful else 0.0
         return own, float(np.hypot(np.hypot(root_mean_square(shifts), bend), wrong))
@@ -86,7 +86,7 @@ def model_based(task: EvaluationTask) -> Estimate:
     profit = figure("profit")
     gain = figure("profit", (prepared.contributions, prepared.alternative_shifts))
     counted = periods.is_replayed
-    by_price = under_bent[:2] if prepared.bent_price else []
+    by_price = under_shifted[:2] if prepared.price_slope_error else []
     shifts = np.array([float((each.profit - whole.profit)[counted].mean()) for each in by_price])
     cash_gain = figure("cash", (prepared.units.mean(prepared.log.cash), np.zeros(len(alternatives))))
     return Estimate(
@@ -104,7 +104,7 @@ def model_based(task: EvaluationTask) -> Estimate:
         else sensitivity(
             prepared.panel,
             float(gain[0].mean()),
-            prepared.bent_price,
+            prepared.price_slope_error,
             shifts,
             abs(float(gain[0].mean())) if doubtful else 0.0,
         ),
@@ -129,16 +129,16 @@ def _service(prepared: PreparedLog, periods: ReplayPeriods, replayed: ReplayedEp
     return compared_service(log, Flow(*map(summed, replayed.flow)), logged, count, 1)
 
 
-def _bent(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[DemandLaw, ...]:
+def _shifted(prepared: PreparedLog, laws: LeaveOneOutLaws) -> tuple[DemandLaw, ...]:
     """The law with another price response, either way, and with other memory, either way; none where that is exact."""
     law, evidence = laws.law, laws.model.evidence
-    price, memory = prepared.bent_price, prepared.bent_memory
-    by_price = (tilted(law, evidence, -price), tilted(law, evidence, price)) if price else ()
+    price, memory = prepared.price_slope_error, prepared.memory_error
+    by_price = (with_price_slope(law, evidence, -price), with_price_slope(law, evidence, price)) if price else ()
     return (*by_price, *(with_memory(law, evidence, each) for each in (-memory, memory) if memory))
 
 
 def _both_ways(shifts: Sequence[float]) -> float:
-    """The larger shift of each pair of bent laws, put together as errors are."""
+    """The larger shift of each pair of shifted laws, put together as errors are."""
     pairs = np.abs(np.reshape(shifts, (-1, 2)))
     return float(np.sqrt((pairs.max(axis=1, initial=0.0) ** 2).sum()))
 

@@ -14,8 +14,8 @@ from lostsales.evaluation.assortment import AssortmentGain, ProductFigures, asso
 from lostsales.evaluation.concerns import is_doubtful
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog
-from lostsales.evaluation.promise.sensitivity import sensitivity
 from lostsales.evaluation.results import Estimate, Overlap
+from lostsales.evaluation.sensitivity import sensitivity
 from lostsales.evaluation.service import compared_service
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.shop_replay import ReplayedShop
@@ -49,9 +49,9 @@ def shop_estimate(task: EvaluationTask, name: str) -> Estimate:
     own, cash = units.mean(gain, counted), units.mean(replayed.cash_gain, counted)
     value, earned_cash = float(own.mean()), units.mean(prepared.log.cash)
     doubt = abs(value) if is_doubtful(prepared) else 0.0
-    by_slope, bent = _uncertainty(prepared, replayed)
+    by_slope, shift = _uncertainty(prepared, replayed)
     total = counted.sum()
-    error = float(np.hypot(np.sqrt((by_slope**2).sum()), bent.sum()) / total)
+    error = float(np.hypot(np.sqrt((by_slope**2).sum()), shift.sum()) / total)
     error = float(np.hypot(error, doubt))
     horizon, discount = task.estimand.horizon, task.estimand.discount
     periods = horizon if discount == 1 else (1 - discount**horizon) / (1 - discount)
@@ -68,8 +68,10 @@ def shop_estimate(task: EvaluationTask, name: str) -> Estimate:
         model_uncertainty=error,
         sensitivity=None
         if prepared.panel is None
-        else sensitivity(prepared.panel, value, prepared.bent_price, np.array([-1, 1]) * bent.sum() / total, doubt),
-        assortment=_assortment(prepared, replayed, gain, by_slope, bent, doubt > 0),
+        else sensitivity(
+            prepared.panel, value, prepared.price_slope_error, np.array([-1, 1]) * shift.sum() / total, doubt
+        ),
+        assortment=_assortment(prepared, replayed, gain, by_slope, shift, doubt > 0),
         service=compared_service(
             prepared.log,
             replayed.flow,
@@ -122,11 +124,11 @@ def _missed(prepared: PreparedLog, replayed: ReplayedShop) -> Floats:
 def _uncertainty(prepared: PreparedLog, replayed: ReplayedShop) -> tuple[Floats, Floats]:
     """Standard errors of the summed gain by the elasticity of each product and by a hidden cause, each (products,)."""
     slope = np.bincount(prepared.log.products.of_row, replayed.slope, len(prepared.log.products))
-    return slope * _demand(prepared).shop.price_errors, np.asarray(slope * prepared.bent_price)
+    return slope * _demand(prepared).shop.price_errors, np.asarray(slope * prepared.price_slope_error)
 
 
 def _assortment(
-    prepared: PreparedLog, replayed: ReplayedShop, gain: Floats, by_slope: Floats, bent: Floats, doubtful: bool
+    prepared: PreparedLog, replayed: ReplayedShop, gain: Floats, by_slope: Floats, shift: Floats, doubtful: bool
 ) -> AssortmentGain | None:
     """Gains by product; None where the log has no products."""
     earned, log = prepared.earned_by_product, prepared.log
@@ -138,7 +140,7 @@ def _assortment(
     signs = np.random.default_rng(0).choice([-1.0, 1.0], len(rows))
     signs[:ALTERNATIVES] = 1.0
     apart = hadamard(ALTERNATIVES)[:, products % ALTERNATIVES] * signs * by_slope / rows
-    own = ProductFigures(own.value, own.without, apart).with_shift(bent / rows)
+    own = ProductFigures(own.value, own.without, apart).with_shift(shift / rows)
     if doubtful:
         own = own.with_shift(own.value)
     earned = ProductFigures(earned.value, earned.without, np.zeros_like(own.shifts))

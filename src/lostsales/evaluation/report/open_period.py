@@ -53,7 +53,7 @@ def next_features(log: SalesLog) -> tuple[Floats, tuple[str, ...]]:
 def next_period(log: SalesLog) -> Array:
     """One usual step after the last period of each series, (series,)."""
     ends = np.r_[log.starts[1:], len(log)] - 1
-    return np.asarray(log.period[ends] + log.usual_step)
+    return log.period_after(ends)
 
 
 def _next_open_period(log: SalesLog) -> Array:

@@ -171,7 +171,7 @@ def our_rule(data: WeeklySales, week: int, state: Floats, left: int, search: Sea
         exposure=np.repeat(season.coming(dates[-1:], periods), n, axis=0),
         may_order=np.ones((n, periods), dtype=bool),
         **kept_prices(nothing, periods),
-        costs=UnitCosts(*(nothing + each for each in COSTS[:3])),
+        costs=COSTS.per_unit(lambda cost: nothing + cost),
         multiple=nothing + 1.0,
         minimum=nothing,
         limit=nothing + np.inf,

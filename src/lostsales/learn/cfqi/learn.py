@@ -113,7 +113,7 @@ class Fusion(CFQI):
         return min(FUSION_START, iterations)
 
 
-STILL_AHEAD = 0.05  # of the value beyond these iterations, from which the cap is told
+STILL_AHEAD = 0.05  # share of the value beyond the cap of K, above which a warning is given
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ def _learn(log: SalesLog, settings: CfqiSettings, progress: Progress | None) -> 
     holdout = hold_out(log, gap=runs.max_depth + 1)
     fqi = _iteration_settings(settings, int(runs.usable.sum()), log.problem.discount)
 
-    profit = surrogate_profit(log, runs, settings)
+    profit = imputed_profit(log, runs, settings)
     if settings.independent:
         parts = [single_partition(priced, profit)]
         safe = SafeActions.never(settings.safe, settings.eps, arrival_of(log.problem))
@@ -194,7 +194,7 @@ def _without_unlogged_orders(data: TrainingData, least_rows: int) -> Runs:
     return replace(runs, usable=usable) if (left[: runs.max_depth + 1] >= least_rows).all() else runs
 
 
-def surrogate_profit(log: SalesLog, runs: Runs, settings: CfqiSettings) -> Floats:
+def imputed_profit(log: SalesLog, runs: Runs, settings: CfqiSettings) -> Floats:
     """R* of every row, (rows,): lost sales of a stock-out by their conditional mean (Section 3.4)."""
     filled = impute_by_curves(
         log, demand_max=settings.demand_max, tail=settings.tail, replicates=0, runs=runs, seed=settings.seed, quick=True
@@ -210,8 +210,8 @@ def _iteration_settings(settings: CfqiSettings, rows: int, discount: float) -> F
     iterations = min(asked, most) if settings.iterations is None else settings.iterations
     if settings.iterations is None and asked > most and discount**most > STILL_AHEAD:
         warn(
-            f"at discount {discount:g} the rule asks for K = {asked} iterations, and {most} are made: what "
-            f"lies further ahead is left out. iterations={asked} makes them all"
+            f"K = {asked} iterations are needed at discount {discount:g}, {most} are made: later rewards are ignored. "
+            f"iterations={asked} makes them all"
         )
     return FqiSettings(
         iterations=iterations,

@@ -35,7 +35,7 @@ class ActionValueFunction(Protocol):
         ...
 
 
-# Q - U of prepared histories and actions, -inf where not allowed, (rows, actions); the greatest of a row is right.
+# Q - U of prepared histories and actions, -inf where not allowed, (rows, actions); only each maximum is exact.
 Scorer = Callable[[Any, float, Bools | None], Floats]
 
 

@@ -1,4 +1,4 @@
-"""The belief over the last demand, carried by its mean: how it moves after each stock-out of a run."""
+"""Belief over the last demand, represented by its mean, and its update after each stock-out."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Belief:
 
     mean: Floats  # (rows,) of the last demand: itself where it is observed
     lag: Floats  # (rows,) weighted mean of the last demands, by their means
-    stays: Floats  # (rows,) of these in the lag of the next period
+    stays: Floats  # (rows,) part of the next period's lag that these determine
     features: Floats  # (rows, columns) with attributes
     z_position: Floats  # (rows,) among the nodes of z
     coming: Floats | None = None  # (rows, columns) features of the next period, NaN where they are not known yet

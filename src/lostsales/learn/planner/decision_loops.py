@@ -1,6 +1,6 @@
 """Compiled decisions: the value of every action one period ahead, and what demand is expected, lost and hidden."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from lostsales.learn.planner.lookahead_loops import (
     nodes_around,
     within,
 )
+from lostsales.learn.planner.paths.roll_out_loops import FOR_EVER, Shelves
 from lostsales.learn.planner.state_grid import Dynamics
 from lostsales.types import Floats, Ints
 
@@ -34,10 +35,12 @@ class Rows(NamedTuple):
     order: Floats  # (rows, orders) that may be placed, rising
     pipeline: Floats  # (rows, columns) ordered and not arrived, as in a `View`
     phase: Ints  # position in the cycle of order days
+    shelves: Shelves = FOR_EVER
 
     def take(self, rows: Ints) -> "Rows":
         """Some of the rows."""
-        return Rows._make(each[rows] for each in self)
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in self._fields if name != "shelves"}
+        return Rows(**columns, shelves=self.shelves.take(rows))
 
 
 class PricedRows(NamedTuple):

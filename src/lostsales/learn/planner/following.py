@@ -36,7 +36,7 @@ class ByStock:
         action_values(q, rows, table, self.values[law], dynamics)
 
     def validate_for(self, problem: Problem, forecasts: int, steps: Floats) -> None:  # noqa: ARG002, one signature
-        """Raise where a plan has other states, of so many forecasts w, or is of another problem."""
+        """Raise unless the values have `forecasts` nodes of w and fit the problem."""
         _check(self.values.shape[1] == forecasts, "its values must be of its market states")
         _check(not has_pipeline(problem), "its orders take time, but its values have none on the way")
 
@@ -53,7 +53,7 @@ class ByPipeline:
         every_state_values(q, rows, table, self.values[law], self.grid, dynamics)
 
     def validate_for(self, problem: Problem, forecasts: int, steps: Floats) -> None:
-        """Raise where a plan has other states, of so many forecasts w, other steps of the stock, or another problem."""
+        """Raise unless the values have `forecasts` nodes of w, the plan's step of the stock, and fit the problem."""
         _check(self.values.shape[1] == forecasts, "its values must be of its market states")
         _check(self.grid.columns == problem.pipeline_length, "its values must be of the orders on the way")
         _check(
@@ -96,7 +96,7 @@ class ByPaths:
         path_values(q, rows, may_order, np.array(times.chances), times.lost, table, market, terms, draws, dynamics)
 
     def validate_for(self, problem: Problem, forecasts: int, steps: Floats) -> None:  # noqa: ARG002, one signature
-        """Raise where a plan has other states, of so many forecasts w."""
+        """Raise unless the values have `forecasts` nodes of w."""
         _check(len(self.reached) == forecasts, "its market must be of its market states")
 
 

@@ -1,4 +1,4 @@
-"""The last demands behind a decision, observed or hidden, and what a plan takes to stay of them."""
+"""Recent demands, observed or imputed, and the part of them that remains in the lag of the next period."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from lostsales.learn.planner.state_grid import Memory
 from lostsales.policy.view import View
 from lostsales.types import Bools, Floats, Ints
 
-FURTHER_BACK = 3  # periods before those that matter, whose hidden demands are believed in turn
+FURTHER_BACK = 3  # periods before those that matter, whose hidden demands are imputed as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class PastDemands:
     depth: Ints  # (periods, rows) censored periods in a row just before
 
     def before(self, back: int, lags: int) -> Floats:
-        """The last demands before the period so far back (0: the open one), (lags, rows); beyond the oldest, that."""
+        """The `lags` demands before the period `back` before the open one, (lags, rows); the oldest is repeated."""
         at = np.minimum(back + np.arange(lags), len(self.demand) - 1)
         return np.asarray(self.demand[at])
 
@@ -38,7 +38,7 @@ def past_demands(view: View, lags: int) -> PastDemands:
     demand = np.stack([each.last_sales.astype(np.float64) for each in views])
     depth = np.stack([np.minimum(each.depth.astype(np.int64), periods) for each in views])
     place = np.arange(len(views))[:, None]
-    # Of the run before the open period only its depth is sure: its own views may not know theirs.
+    # Past views may lack their depth, so it is counted back from the open period.
     depth = np.where(place <= depth_now, depth_now - place, depth)
     for back in range(1, len(demand)):  # nothing is known before the first period of some series
         demand[back] = np.where(np.isnan(demand[back]), demand[back - 1], demand[back])

@@ -14,7 +14,7 @@ from lostsales._jit import compiled
 from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.lookahead_loops import nodes_around
-from lostsales.learn.planner.paths.roll_out_loops import MIXED, Futures, Terms, Unit, rolled_out, work_of
+from lostsales.learn.planner.paths.roll_out_loops import MIXED, Futures, Terms, Unit, open_shelf, rolled_out, work_of
 from lostsales.learn.planner.paths.search_loops import (
     LEAST_ARRIVING,
     Draws,
@@ -58,7 +58,8 @@ def path_values(
     for t in range(periods):
         times = lead[columns + t]
         common_lead[t] = times[0] if (times == times[0]).all() else MIXED
-    work, arriving = work_of(demand, arrivals), max((1.0 - lost) * terms.share, LEAST_ARRIVING)
+    work = work_of(demand, arrivals, rows.shelves.units.shape[1])
+    arriving = max((1.0 - lost) * terms.share, LEAST_ARRIVING)
     levels, earned = np.empty(n_orders), np.empty(n_orders)
     for row in range(len(rows.stock)):
         orders = rows.order[row]
@@ -68,7 +69,9 @@ def path_values(
             if abs(orders[o] / multiple - np.rint(orders[o] / multiple)) > 1e-9:
                 multiple = 0.0
                 break
-        unit = Unit(rows.stock[row], dynamics.physics.costs, multiple, 0.0, arriving)
+        unit = Unit(
+            rows.stock[row], dynamics.physics.costs, multiple, 0.0, arriving, open_shelf(rows.shelves, row, work)
+        )
         later, level, best = 0, 0.0, -np.inf
         for p in range(n_prices):
             price[:] = rows.price[row, p]

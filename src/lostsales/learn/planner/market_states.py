@@ -1,4 +1,4 @@
-"""Market states: what the features do to demand today (z), and what is known of tomorrow.
+"""Market states: the effect of the features on demand today (z) and the forecast of tomorrow's (w).
 
 If features are a calendar, its states follow one another as they do: today's and tomorrow's are exact, and with them
 the level of z. Any other features enter through two numbers: the index z, what they add to the mean of demand beyond

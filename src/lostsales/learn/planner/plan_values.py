@@ -19,6 +19,8 @@ from lostsales.learn.planner.decision_loops import Rows
 from lostsales.learn.planner.following import Following
 from lostsales.learn.planner.latent_table import LatentTable
 from lostsales.learn.planner.market_states import MarketStates, position
+from lostsales.learn.planner.paths.roll_out_loops import FOR_EVER, Shelves
+from lostsales.learn.planner.paths.search import shelves_of
 from lostsales.learn.planner.physics import BELIEF_SHAPES, Physics
 from lostsales.learn.planner.state_grid import Dynamics, Memory
 from lostsales.policy.action_grid import ActionGrid, action_sizes, keep_largest, room_of
@@ -142,6 +144,7 @@ class PlanValues:
             order=orders,
             pipeline=self._pipeline(view),
             phase=np.zeros(len(prices), dtype=np.int64) if view.order_phase is None else view.order_phase,
+            shelves=self._shelves(view),
         )
         values = np.empty((len(prices), prices.shape[1] * orders.shape[1]))
         penalty = np.zeros_like(values)
@@ -166,6 +169,14 @@ class PlanValues:
         for law, (each, table) in enumerate(zip(values, self.tables, strict=True)):
             self.following.score(each, law, rows, table, dynamics, self.problem)
         return values
+
+    def _shelves(self, view: View) -> Shelves:
+        """Stock by remaining life; shelf life and cost of waste are those of the problem."""
+        keys, rows = self.problem.product, len(view.stock)
+        if not isinstance(keys.shelf_life, int) or isinstance(keys.oldest_first, str):
+            return FOR_EVER
+        life, share = np.full(rows, keys.shelf_life), np.full(rows, keys.oldest_first)
+        return shelves_of(self.problem, view, life, np.full(rows, keys.unit_waste_cost), share)
 
     def _pipeline(self, view: View) -> Floats:
         """Orders on the way, (rows, columns): as many of the last ones as the lead times of the plan let wait."""

@@ -46,8 +46,8 @@ LAW_AHEAD = 12  # periods of a sampled future beyond the longest lead time, wher
 PlannerSafe = Literal["none", "paper"]
 DecidesBy = Literal["auto", "states", "paths"]
 TOO_MANY_STATES = (
-    "stock and orders on the way have too many states for a dynamic program; the planner decides such shops on sampled "
-    "futures (decides_by=paths)"
+    "stock by age and orders on the way have too many states for a dynamic program; the planner decides such shops on "
+    "sampled futures (decides_by=paths)"
 )
 NO_STATES_OF_PRODUCTS = (
     "products and dates are decided on sampled futures: decides_by=states is for series that are episodes of one shop, "
@@ -157,7 +157,7 @@ class Planner(Learner):
 
     def laws(self, problem: Problem) -> int:
         """Number of laws that are planned on."""
-        usual = 1 if has_pipeline(problem) else USUAL_LAWS
+        usual = 1 if has_pipeline(problem) or problem.product.shelf_life is not None else USUAL_LAWS
         return usual if self.draws is None else self.draws
 
     def left_out(self, log: SalesLog) -> dict[str, int]:
@@ -177,7 +177,8 @@ class Planner(Learner):
 
     def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | PathPolicy:
         """Learn the demand model of a log, and decide on its states or sample paths."""
-        if is_shop(log):
+        keys = log.problem.product
+        if is_shop(log) or (keys.shelf_life is not None and not keys.is_one_shelf):
             if self.decides_by == "states":
                 raise SettingError(NO_STATES_OF_PRODUCTS)
             return self._on_paths(log)
@@ -227,8 +228,9 @@ def planned(
     highest = 1.2 * float(np.quantile(law.demand(latent, 1.0), 0.99))
     prices, lags = _price_nodes(candidates, model), lag_nodes(memory_reach(model.evidence, law))
     grid = state_grid(highest, prices, candidates.coarse().orders, physics, discount, lags)
-    every_state = pipeline_grid(problem, grid, states, physics)
-    on_paths = settings.decides_by == "paths" or (has_pipeline(problem) and every_state is None)
+    perishes = problem.product.shelf_life is not None
+    every_state = None if perishes else pipeline_grid(problem, grid, states, physics)
+    on_paths = settings.decides_by == "paths" or perishes or (has_pipeline(problem) and every_state is None)
     if on_paths and settings.decides_by == "states":
         raise TooManyStatesError(TOO_MANY_STATES)
     plans = Plans(
@@ -241,7 +243,9 @@ def planned(
         discount=discount,
         iterations=settings.iterations,
         every_state=every_state,
-        on_paths=Search(settings.paths, max(settings.ahead, LAW_AHEAD), settings.seed) if on_paths else None,
+        on_paths=Search(settings.paths, max(settings.ahead, LAW_AHEAD), settings.seed).of(problem)
+        if on_paths
+        else None,
         local=local,
     )
     latents, following = plans.solved(progress)

@@ -83,9 +83,7 @@ class PlanPolicy(PlanValues, PolicyBase):
             found = self.tracker.outlook(depth, belief, action.price, available)
             return found.demand, found.stockout_chance, found.lost
 
-        lost, order, holding, fixed = self.unit_costs.tolist()
-        one = np.ones(len(value))
-        costs = UnitCosts(lost * one, order * one, holding * one, fixed)
+        costs = UnitCosts(*self.unit_costs.tolist()).per_unit(lambda cost: np.full(len(value), cost))
         unseen = ~self.is_planned(action.price)
         found = Expected.of(view, action, outlook, self.problem, costs, value, unseen)
         return found.at_cost(action.order, unit_cost)

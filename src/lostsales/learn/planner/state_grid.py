@@ -78,7 +78,7 @@ def state_grid(
 
 
 def _parts(step: float, orders: Floats) -> int:
-    """Into how many parts a step of the stock is divided so that orders are multiples of one; 1 where that is none."""
+    """Number of parts of a stock step such that all orders are multiples of a part; 1 if there is none."""
     unit = common_step(orders)
     return max(1, round(step / unit)) if unit else 1
 

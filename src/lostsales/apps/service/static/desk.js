@@ -208,13 +208,13 @@
     const sliders = all('input[type="range"]', form);
     const first = Object.fromEntries(sliders.map((each) => [each.name, each.value]));
     const field = (slider) => one(`[data-for="${slider.id}"]`, form);
+    const currency = form.dataset.currency ?? "";
     const written = {
-      money: (value) => Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : value.toFixed(1),
+      money: (value) => Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : value.toFixed(currency ? 2 : 1),
       units: (value) => Number.isInteger(value) || Math.abs(value) >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(1),
       percent: (value) => value > 0 && value < 0.01 ? "< 1 %" : `${Math.round(100 * value)} %`,
     };
-    const signed = (value, kind) => `${value < 0 ? "" : "+"}${kind === "percent" ? `${Math.round(100 * value)} points` : value.toFixed(1)}`;
-    const currency = form.dataset.currency ?? "";
+    const signed = (value, kind) => `${value < 0 ? "" : "+"}${kind === "percent" ? `${Math.round(100 * value)} points` : value.toFixed(kind === "money" && currency ? 2 : 1)}`;
     let busy = false;
     let again = false;
     const work = async () => {

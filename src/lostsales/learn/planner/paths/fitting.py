@@ -14,6 +14,7 @@ from lostsales.learn.planner.paths.search import Search
 from lostsales.learn.training_data import TrainingData
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.rules import Rules
+from lostsales.policy.shelf import ShelfLives
 
 LEAST_ROWS = 2  # a level needs a period to start from, and one to move by
 # The criterion is profit per period: futures are short, and hardly discounted.
@@ -36,7 +37,7 @@ def fit_paths(
     """
     data = TrainingData.of(log, rules, least_rows=LEAST_ROWS)
     _check_rules(data)
-    review = _review(log, data.rules)
+    review, search = _review(log, data.rules), search.of(log.problem)
     check_draws(log.problem, search, review)
     market, fitted = DemandExposure.learned(log, data.runs.observed)
     usual = log.products.means(np.exp(fitted.level))
@@ -58,6 +59,7 @@ def fit_paths(
         usual_demand=data.usual_demand,
         search=search,
         candidates=data.candidates if sets_prices else data.candidates.at_usual_price(log),
+        goods=ShelfLives.of(log),
     )
 
 

@@ -21,7 +21,15 @@ from lostsales.learn.planner.paths.allowed_orders import nearest_allowed
 from lostsales.learn.planner.paths.explanation import OrderOutlook, PriceOutlook, StockOutlook
 from lostsales.learn.planner.paths.prices import ProductPrices, planned_price
 from lostsales.learn.planner.paths.product_levels import ProductLevels
-from lostsales.learn.planner.paths.search import Search, demand_paths, find_actions, terms_of, values_of_orders
+from lostsales.learn.planner.paths.roll_out_loops import FOR_EVER, Shelves
+from lostsales.learn.planner.paths.search import (
+    Search,
+    demand_paths,
+    find_actions,
+    shelves_of,
+    terms_of,
+    values_of_orders,
+)
 from lostsales.learn.planner.paths.search_loops import Found, Situation
 from lostsales.policy.action_grid import ActionGrid, room_of
 from lostsales.policy.allocation import OrderValues
@@ -29,6 +37,7 @@ from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.rules import Rules, SavedRules
+from lostsales.policy.shelf import ShelfLives
 from lostsales.policy.view import Action, Features, View
 from lostsales.saved_fields import NonNegative, Share
 from lostsales.types import Array, Bools, Floats, Ints
@@ -86,6 +95,7 @@ class PathPolicy(PolicyBase):
     usual_demand: NonNegative
     search: Search
     candidates: CandidateGrid
+    goods: ShelfLives | None = None  # None where units keep for ever
     observes: Literal["history"] = "history"
 
     def decide(self, view: View, rng: np.random.Generator) -> Action:  # noqa: ARG002, the protocol passes it
@@ -327,6 +337,13 @@ class PathPolicy(PolicyBase):
             action = action._replace(order=view.settled)
         return _Decided(action, found, levels, situation, plan, dates)
 
+    def _shelves(self, at: Ints, view: View) -> Shelves:
+        """Stock by remaining life."""
+        if self.goods is None:
+            return FOR_EVER
+        life = self.goods.life[at].astype(np.int64)
+        return shelves_of(self.problem, view, life, self.goods.waste_cost[at], self.goods.from_oldest[at])
+
     def _dates(self, view: View, periods: int) -> Array | None:
         """Dates of today and the periods after it, (rows, periods); None where periods have no dates."""
         if view.dates is None or view.dates.dtype.kind != "M":
@@ -456,6 +473,7 @@ class PathPolicy(PolicyBase):
             multiple=np.where(np.isnan(own), self._multiples(view), own),
             minimum=np.broadcast_to(minimum, rows).astype(np.float64),
             limit=self._limit(view),
+            shelves=self._shelves(plan.at, view),
         )
 
     def _multiples(self, view: View) -> Floats:

@@ -1,6 +1,6 @@
 """Orders of many series by sampled futures: the draws they share, and the search."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated
 
@@ -11,13 +11,18 @@ from lostsales.data.shop import Shop
 from lostsales.data.supply import periods_to_order
 from lostsales.demand.model.moving_level_loops import RATES
 from lostsales.demand.model.moving_levels import MovingLevels, PathDraws, stratified
-from lostsales.learn.planner.paths.roll_out_loops import Terms
+from lostsales.learn.planner.paths.roll_out_loops import FOR_EVER, Shelves, Terms
 from lostsales.learn.planner.paths.search_loops import Draws, Found, Situation, order_values, search_actions
-from lostsales.types import Floats
+from lostsales.policy.shelf import Shelf
+from lostsales.policy.view import View
+from lostsales.types import Floats, Ints
 
 MOST_PATHS, MOST_AHEAD = 10_000, 200  # bound time and memory
 PATHS = 128  # sampled futures of a series: the time of a decision grows in proportion
 AHEAD = 6  # periods that are looked at beyond the longest lead time
+# Of goods that perish an order may be thrown away late, and several orders are nearly as good: with as many paths as
+# of others, one instance in ten of `benchmark perishables` earned 1.5 % less than the optimum.
+SHELF_PATHS, SHELF_AHEAD = 2, 10  # times as many futures, and at least so many periods
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,12 @@ class Search:
     paths: Annotated[int, Field(ge=1, le=MOST_PATHS)] = PATHS
     ahead: Annotated[int, Field(ge=1, le=MOST_AHEAD)] = AHEAD
     seed: Annotated[int, Field(ge=0)] = 0
+
+    def of(self, shop: Shop) -> "Search":
+        """Search for a shop: longer and on more futures where goods perish."""
+        if shop.product.shelf_life is None:
+            return self
+        return replace(self, paths=min(SHELF_PATHS * self.paths, MOST_PATHS), ahead=max(self.ahead, SHELF_AHEAD))
 
     def periods(self, longest: int, review: int = 1) -> int:
         """Number of periods of a path, where orders may be placed in one of `review` periods."""
@@ -85,3 +96,15 @@ def terms_of(shop: Shop, review: int = 1, shown: bool = True, hold: int = 1, dis
         shown=shown,
         hold=hold,
     )
+
+
+def shelves_of(shop: Shop, view: View, life: Ints, waste_cost: Floats, from_oldest: Floats) -> Shelves:
+    """Stock by remaining life of the rows of a view, each other argument (rows,); without ages it arrived last."""
+    if shop.product.shelf_life is None:
+        return FOR_EVER
+    if view.ages is None:
+        units = Shelf.fresh(shop, life, from_oldest, view.stock).seen
+    else:
+        units = np.zeros((len(view.stock), max(int(life.max(initial=1)), view.ages.shape[1])))
+        units[:, : view.ages.shape[1]] = view.ages
+    return Shelves(np.ascontiguousarray(units), life, waste_cost, from_oldest)

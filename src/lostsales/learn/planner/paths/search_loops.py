@@ -6,7 +6,7 @@ actions are compared on the same random numbers.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,16 @@ from lostsales._jit import compiled
 from lostsales.data.economics import UnitCosts
 from lostsales.demand.model.moving_level_loops import LevelState, draw_paths
 from lostsales.learn.planner.paths.roll_out_loops import (
+    FOR_EVER,
     LOST,
     MIXED,
     Futures,
+    Shelves,
     Terms,
     Unit,
     Work,
+    expected_waste,
+    open_shelf,
     order_of,
     rolled_out,
     work_of,
@@ -49,9 +53,10 @@ class Situation(NamedTuple):
     multiple: Floats  # orders are multiples of this, or any quantity where it is 0
     minimum: Floats  # an order is none or at least this
     limit: Floats  # the most that may be ordered today
+    shelves: Shelves = FOR_EVER
 
 
-def kept_prices(price: Floats, periods: int) -> dict[str, Floats]:
+def kept_prices(price: Floats, periods: int) -> dict[str, Any]:
     """Fields of a situation in which prices (series,) are kept: no other price may be charged."""
     none = np.empty((len(price), 0))
     planned = np.ascontiguousarray(np.broadcast_to(price[:, None], (len(price), periods)))
@@ -97,10 +102,10 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
     varied, varied_price, varied_exposure = np.empty((periods, paths)), np.empty(periods), np.empty(periods)
     arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
     means, cover, varied_cover = np.empty(periods), np.empty((periods, 1)), np.empty((periods, 1))
-    on_way, work = np.empty(paths), work_of(demand, arrivals)
+    on_way, work = np.empty(paths), work_of(demand, arrivals, at.shelves.units.shape[1])
     for i in range(n):
         draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
-        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way)
+        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
         level, order, value = best_level(futures, at.limit[i], unit, terms, longest, work)
         order, value, second, behind = improved(order, value, level, at.limit[i], futures, unit, terms, work)
         found.order[i], found.value[i], found.mean_demand[i] = order, value, means[0]
@@ -116,7 +121,9 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
             other = Futures(
                 varied, varied_price, arrivals, on_way, lead[columns:], common_lead, varied_cover, at.may_order[i]
             )
-            start = order_up_to_level(level, other, at.limit[i], unit)
+            start = order_up_to_level(
+                level, other, at.limit[i], unit, doomed_today(other, unit, longest + terms.review, work)
+            )
             order, value, _, _ = improved(start, -np.inf, level, at.limit[i], other, unit, terms, work)
             value -= at.penalty[i, c]
             if value > found.value[i]:
@@ -140,10 +147,11 @@ def order_values(
     longest, value, level = at.chances.shape[1] - 1, np.empty(orders.shape), np.empty(orders.shape[1])
     demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
     arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
-    means, cover, on_way, work = np.empty(periods), np.empty((periods, 1)), np.empty(paths), work_of(demand, arrivals)
+    means, cover, on_way = np.empty(periods), np.empty((periods, 1)), np.empty(paths)
+    work = work_of(demand, arrivals, at.shelves.units.shape[1])
     for i in range(n):
         draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
-        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way)
+        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
         level[:] = best_level(futures, at.limit[i], unit, terms, longest, work)[0]
         rolled_out(orders[i], level, orders.shape[1], futures, unit, terms, work, value[i])
     return value
@@ -162,6 +170,7 @@ def opened(
     means: Floats,
     cover: Floats,
     on_way: Floats,
+    work: Work,
 ) -> tuple[Futures, Unit]:
     """Futures of a series at its planned prices, in the room that is given for them, and the series."""
     columns, longest = at.pipeline.shape[1], at.chances.shape[1] - 1
@@ -173,7 +182,8 @@ def opened(
     put_on_way(at.pipeline[i], lead, terms.share, arrivals, on_way)
     arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
     costs = UnitCosts(at.costs.lost[i], at.costs.order[i], at.costs.holding[i], at.costs.fixed_order)
-    unit = Unit(at.stock[i], costs, at.multiple[i], at.minimum[i], arriving)
+    shelf = open_shelf(at.shelves, i, work)
+    unit = Unit(at.stock[i], costs, at.multiple[i], at.minimum[i], arriving, shelf)
     fill_cover(demand, longest + terms.review, means, cover)
     futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
     return futures, unit
@@ -188,9 +198,10 @@ def best_level(
     spread = by_path[:, : min(span, by_path.shape[1])].std() / max(futures.cover[0, 0], 1e-12)
     top = span + 3.0 * max(1.0, spread * math.sqrt(span))
     tried, level, earned = np.empty(LEVELS), np.empty(LEVELS), np.empty(LEVELS)
+    doomed = doomed_today(futures, unit, span, work)
     for c in range(LEVELS):
         level[c] = top * c / (LEVELS - 1)
-        tried[c] = order_up_to_level(level[c], futures, limit, unit)
+        tried[c] = order_up_to_level(level[c], futures, limit, unit, doomed)
     rolled_out(tried, level, LEVELS, futures, unit, terms, work, earned)
     best, value, behind = 0.0, -np.inf, 0.0
     for c in range(LEVELS):
@@ -209,10 +220,20 @@ def fill_cover(demand: Floats, span: int, means: Floats, cover: Floats) -> None:
 
 
 @compiled
-def order_up_to_level(level: float, futures: Futures, limit: float, unit: Unit) -> float:
+def doomed_today(futures: Futures, unit: Unit, span: int, work: Work) -> float:
+    """Units of stock and orders on the way that are thrown away before the last period that an order covers."""
+    paths, found = futures.demand.shape[1], 0.0
+    if unit.shelf.life > 0:
+        for s in range(paths):
+            found += expected_waste(-2, futures.arrivals, 0, s, futures.cover[0, 0], span - 1, unit.shelf, work)
+    return found / paths
+
+
+@compiled
+def order_up_to_level(level: float, futures: Futures, limit: float, unit: Unit, doomed: float) -> float:
     """Order of today that fills stock and orders on the way up to a level, in periods of demand."""
     on_way = futures.arrivals.T.sum() / futures.demand.shape[1]
-    wanted = (level * futures.cover[0, 0] - unit.stock - on_way) / unit.arriving
+    wanted = (level * futures.cover[0, 0] + doomed - unit.stock - on_way) / unit.arriving
     return float(order_of(wanted, limit, futures.may_order[0], unit))
 
 

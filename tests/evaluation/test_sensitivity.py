@@ -8,14 +8,14 @@ import pytest
 from lostsales.demand.audit.decision_panel import DecisionPanel
 from lostsales.demand.law.demand_law import Family
 from lostsales.demand.law.selection import fit_law
+from lostsales.evaluation.advice import Concern, advice
 from lostsales.evaluation.compare import compare
 from lostsales.evaluation.concerns import drift_of, log_concerns, run_down, second_lag_of
 from lostsales.evaluation.evaluate import evaluate
 from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.prepared_log import PreparedLog, earned_profit
-from lostsales.evaluation.promise.advice import Concern, advice
-from lostsales.evaluation.promise.sensitivity import Sensitivity, robustness_value, sensitivity, tilted
 from lostsales.evaluation.results import Estimate, Overlap
+from lostsales.evaluation.sensitivity import Sensitivity, robustness_value, sensitivity, with_price_slope
 from lostsales.learn.baselines.threshold_tuning import BaseStock
 from lostsales.simulation.scenario import Scenario
 from lostsales.simulation.simulator import simulate
@@ -35,7 +35,7 @@ def test_an_interval_that_includes_zero_is_not_deployed() -> None:
 def test_a_tilted_law_has_the_asked_slope_and_the_same_mean_price() -> None:
     log, _ = simulate(Scenario.load("confounded", ("strength=0",)), "manager", 10, 1)
     model = fit_law(log, families=LINEAR)
-    law = tilted(model.law, model.evidence, -0.5)
+    law = with_price_slope(model.law, model.evidence, -0.5)
     at = float(model.evidence.price.mean())
     inputs = model.law.inputs(np.zeros((2, 0)), np.array([at, at + 2]), np.array([9.0, 9.0]))
     np.testing.assert_allclose(law.mean(inputs) - model.law.mean(inputs), [0.0, -1.0], atol=1e-9)

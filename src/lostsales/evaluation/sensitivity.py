@@ -140,11 +140,11 @@ class TiltedMean:
         return self.mean.refit(inputs, latent, weights)
 
     def extrapolate(self, other: Mean, step: float) -> Mean:  # noqa: ARG002, the protocol passes it
-        """Return the other mean: a tilted mean is not iterated."""
+        """Return the other mean: a mean with another slope is not iterated."""
         return other
 
 
-def tilted(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
+def with_price_slope(law: DemandLaw, evidence: Evidence, slope: float) -> DemandLaw:
     """Add `slope` to the effect of the relative price on relative demand, around the mean price of the log.
 
     If the price acts multiplicatively, the slope is relative to mean demand.

@@ -1,1 +1,0 @@
-"""Advice on a gain: concerns about log and estimates, sensitivity to unobserved confounders, recommendation."""
