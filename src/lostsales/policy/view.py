@@ -85,6 +85,7 @@ class View:
     ages: Floats | None = None
     season_end: Array | None = None  # (series,) last period in which each is sold, as `dates`; None where one for all
     salvage: Floats | None = None  # (series,) what a unit brings that is left then; None where one for all
+    settled: Floats | None = None  # (series,) orders that limits over all products have settled, None without limits
 
     @property
     def on_order(self) -> Floats:
@@ -143,6 +144,7 @@ class View:
             ages=None if self.ages is None else self.ages[rows],
             season_end=None if self.season_end is None else self.season_end[rows],
             salvage=None if self.salvage is None else self.salvage[rows],
+            settled=None if self.settled is None else self.settled[rows],
         )
 
 

@@ -115,6 +115,14 @@ def test_flags_in_other_languages(words: str) -> None:
     np.testing.assert_array_equal(read_log(written, found.problem).stockout, read_log(table, found.problem).stockout)
 
 
+def test_the_only_product_of_a_table_is_not_divided_by_its_promotions() -> None:
+    table = rows().query("place == '1' and item == '10'").drop(columns=["place", "item"])
+    found = propose(table)
+    assert "series" not in found.columns
+    assert any(each.startswith("no column names a series: if the table is one product in one") for each in found.left)
+    assert propose(table.assign(item="10")).is_readable
+
+
 def test_missing_zeros_are_left_to_do() -> None:
     table = rows().rename(columns={"place": "store"})[["store", "item", "date", "price", "sales"]]
     sold = table[(table["sales"] > 0) & (np.random.default_rng(1).random(len(table)) < 0.4)]

@@ -164,8 +164,7 @@ def test_learned_from_an_earlier_season_of_50_products() -> None:
     stock = np.floor(rate * PERIODS * rng.uniform(0.8, 1.5, 50))
     names, chance = [f"p{at}" for at in range(50)], rng.random((PERIODS, 50))
     best = [
-        exact(*each, 0.2 * price)[1]
-        for *each, price in zip(rate, elasticity, usual[:, None] * RELATIVE, stock.astype(int), usual, strict=True)
+        exact(rate[at], elasticity[at], usual[at] * RELATIVE, int(stock[at]), 0.2 * usual[at])[1] for at in range(50)
     ]
     known, left = np.zeros(50), stock.astype(int)
     for t in range(PERIODS):
