@@ -297,7 +297,7 @@ def test_the_list_keeps_a_budget_and_tells_its_service(tmp_path: Path, calm: Run
     costs = calm_table().drop_duplicates("series").set_index("series")["unit_cost"]
 
     def money(rows: list[dict[str, Any]]) -> float:
-        return sum(each["order"] * float(costs[each["series"]]) for each in rows)
+        return float(sum(each["order"] * float(costs[each["series"]]) for each in rows))
 
     most = 0.5 * money(free["rows"])
     calm_table().to_parquet(tmp_path / "log.parquet")
