@@ -1,8 +1,12 @@
 """Learn prices and orders from a sales log in which stock-outs censored demand."""
 
+import logging as _logging
 from importlib import import_module as _import_module
 
 from lostsales.simulation.gymnasium_hook import register_environments as _register_environments
+
+# What the package logs is shown where a program configures logging, and nowhere else.
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 # The stub beside this file lists the public names, for editors and here. Each is imported on first use, so that
 # `import lostsales` and `lostsales --help` stay quick.

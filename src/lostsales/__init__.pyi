@@ -7,9 +7,11 @@ from lostsales.data.describe import Description as Description
 from lostsales.data.example import load_example as load_example
 from lostsales.data.log import SalesLog as SalesLog
 from lostsales.data.problem import Problem as Problem
+from lostsales.data.progress import progress_bar as progress_bar
 from lostsales.data.proposal.propose import Proposal as Proposal
 from lostsales.data.proposal.propose import propose as propose
 from lostsales.data.reading.gate import read_log as read_log
+from lostsales.data.sublogs import between as between
 from lostsales.data.writing import write_log as write_log
 from lostsales.demand.audit.audit import Audit as Audit
 from lostsales.demand.audit.audit import audit as audit

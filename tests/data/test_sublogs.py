@@ -1,15 +1,18 @@
 """Sub-logs: which rows and series stay, and the part of a large log that is evaluated."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import lostsales
 from lostsales.data.encoding import costs_as_features
 from lostsales.data.log import SalesLog
 from lostsales.data.problem import Costs, Problem
 from lostsales.data.reading.gate import read_log
 from lostsales.data.sublogs import evaluated_part, series_of, without
-from lostsales.errors import SettingError
+from lostsales.errors import LostSalesError, SettingError
 from tests.learn.small import small_log
 from tests.tables import frame
 
@@ -98,3 +101,22 @@ def test_fewer_rows_than_series_are_refused() -> None:
     log = small_log("released", 12)
     with pytest.raises(SettingError, match="rows must be at least 12, one per series, but 5 came"):
         evaluated_part(log, 5, 0)
+
+
+def test_a_log_between_two_dates_has_their_rows_and_knows_the_sales_before() -> None:
+    whole = lostsales.load_example()
+    part = lostsales.between(whole, "2026-03-01", date(2026, 3, 31))
+    inside = (whole.period >= np.datetime64("2026-03-01")) & (whole.period <= np.datetime64("2026-03-31"))
+    assert len(part) == inside.sum() == 12 * 31
+    np.testing.assert_array_equal(part.sales, whole.sales[inside])
+    np.testing.assert_array_equal(part.last_sales, whole.sales[whole.period == np.datetime64("2026-02-28")])
+    assert len(lostsales.between(whole, last="2026-01-05")) == 12
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [(("2027-01-01",), "no row from 2027-01-01 to None"), ((7,), "limited by a date such as 2026-03-01, but 7 came")],
+)
+def test_limits_that_a_log_cannot_have(limits: tuple[object, ...], reason: str) -> None:
+    with pytest.raises(LostSalesError, match=reason):
+        lostsales.between(lostsales.load_example(), *limits)

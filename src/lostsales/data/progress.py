@@ -1,9 +1,11 @@
 """Progress callbacks, and one bar for work of several stages."""
 
+import sys
 from collections.abc import Callable, Sequence
 
 Progress = Callable[[int, int], None]  # (done, total)
 
+CELLS = 30  # characters of a bar
 WHOLE = 1_000  # each stage counts in thousandths of the whole, so that the remaining time has one unit
 
 
@@ -25,3 +27,35 @@ def stages(progress: Progress | None, shares: Sequence[float]) -> list[Progress]
         return report
 
     return [stage(sum(shares[:at]), own) for at, own in enumerate(shares)]
+
+
+def progress_bar(what: str = "") -> Progress:
+    """A bar of one line for notebooks and terminals, as `progress` of `fit`, `evaluate` and others.
+
+    Parameters
+    ----------
+    what : str
+        Name of the work, in front of the bar.
+
+    Returns
+    -------
+    callable
+        Called with (done, total), it draws the bar anew.
+
+    Examples
+    --------
+    >>> bar = progress_bar("fitting")  # lostsales.fit(log, progress=bar)
+
+    """
+    shown = [-1]
+
+    def show(done: int, total: int) -> None:
+        share = 100 * done // max(total, 1)
+        if share != shown[0]:
+            shown[0] = share
+            full = CELLS * share // 100
+            text = f"\r{what}  {'█' * full}{'░' * (CELLS - full)}  {share:>3} %"
+            sys.stdout.write(text + ("\n" if share >= 100 else ""))
+            sys.stdout.flush()
+
+    return show

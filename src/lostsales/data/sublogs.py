@@ -35,6 +35,54 @@ def without(log: AnyLog, rows: Bools) -> AnyLog:
     return series_parts(log, kept, begins)
 
 
+def between(log: AnyLog, first: object = None, last: object = None) -> AnyLog:
+    """The rows of a log from one period to another, both included.
+
+    Parameters
+    ----------
+    log : SalesLog
+        What `read_log` returns.
+    first, last : date or whole number, optional
+        As the periods of the log: "2026-03-01" or 12. Without one there is no limit.
+
+    Returns
+    -------
+    SalesLog
+        Each product goes on after the sales of the period before.
+
+    Raises
+    ------
+    SettingError
+        No row lies between, or a limit is not of the kind of the log's periods.
+
+    Examples
+    --------
+    >>> import lostsales
+    >>> str(lostsales.between(lostsales.load_example(), "2026-03-01", "2026-03-31").period.max())[:10]
+    '2026-03-31'
+
+    """
+    is_dated = log.period.dtype.kind == "M"
+    inside = np.ones(len(log), dtype=bool)
+    for limit, after in ((first, np.greater_equal), (last, np.less_equal)):
+        if limit is not None:
+            try:
+                inside &= after(log.period, _moment(limit) if is_dated else int(str(limit)))
+            except ValueError:
+                wanted = "a date such as 2026-03-01" if is_dated else "a whole number"
+                raise SettingError(f"periods of this log are limited by {wanted}, but {limit!r} came") from None
+    if not inside.any():
+        raise SettingError(f"the log has no row from {first} to {last}")
+    return without(log, ~inside)
+
+
+def _moment(limit: object) -> Any:
+    """A date; a number is none, which numpy would read as a year."""
+    if isinstance(limit, int | float):
+        raise ValueError
+    return np.datetime64(str(limit))
+
+
 def series_of(log: AnyLog, chosen: Ints) -> AnyLog:
     """Some series of a log, in the order given."""
     ends = np.r_[log.starts[1:], len(log)]

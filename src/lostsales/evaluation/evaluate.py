@@ -1,5 +1,6 @@
 """`evaluate`: the profit of a policy, estimated from a log alone."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from lostsales.evaluation.results import Estimate, Evaluation, Overlap
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.policy.policy import Policy
 
+_logger = logging.getLogger(__name__)
 SHARES = (1, 5)  # of the time, for the demand models and for the estimators; measured on `steady`
 SHOP_ESTIMATORS = ("model", "dr")  # by default
 QUICK_NOTE = "quick: from fewer rows, units and episodes, so that intervals are wider"
@@ -84,6 +86,7 @@ def evaluate(
     """
     checked_estimators(estimators)
     check_log(log)
+    _logger.info("a policy is evaluated on %s rows of %s series", len(log), len(log.names))
     check_policy(policy, log, horizon, start_stock)  # before any work
     preparing, estimating = stages(progress, SHARES)
     with using_workers(workers):

@@ -1,5 +1,6 @@
 """`fit`: from a log to a policy."""
 
+import logging
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +25,7 @@ from lostsales.policy.provenance import LearnedBy, MetTarget, learned_by, log_di
 from lostsales.policy.rules import Rules
 from lostsales.policy.shop_units import InShopUnits, ShopGrid
 
+_logger = logging.getLogger(__name__)
 DEFAULT = "planner"
 KEEPS_PRICE = (
     "the policy keeps the usual price and decides orders only: prices or orders varied with something that the log "
@@ -73,6 +75,7 @@ def fit(
     if not isinstance(log, SalesLog):
         raise LostSalesError(f"fit learns from a log that `read_log` gives, but a {type(log).__name__} came")
     learner = learner_of(method, settings)
+    _logger.info("%s is fitted to %s rows of %s series", learner.method, len(log), len(log.names))
     policy = fit_in_shop_units(learner, log, progress)
     policy = with_provenance(policy, _provenance(learner, log, met_targets(policy)))
     if learner.sets_prices and (text := one_price_warning(log, learner.rules.over(log.problem.rules))):

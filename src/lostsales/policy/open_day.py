@@ -14,6 +14,7 @@ from lostsales.data.reading.checks import check_calendar, check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
 from lostsales.data.reading.log_columns import fill_calendar
+from lostsales.data.reading.perishing import read_ages
 from lostsales.data.reading.supply import pipeline_texts, read_on_order
 from lostsales.data.reading.table import Table
 from lostsales.data.reading.text import stripped
@@ -22,6 +23,7 @@ from lostsales.data.sublogs import with_open_period
 from lostsales.policy.coming_periods import coming_features, later_features, read_features, split_today
 from lostsales.policy.recent_demand import RecentDemand
 from lostsales.policy.recent_rows import RecentRows
+from lostsales.policy.shelf import believed_ages
 from lostsales.policy.view import EARLIER_PERIODS, ClosedPeriod, SeriesContext, View
 from lostsales.types import Array, Bools, Floats, Ints, exceeds
 
@@ -109,6 +111,7 @@ ONLY_STOCKOUTS = (
     "only stock-outs in the recent rows: the usual demand, or their largest sales, is used for the demand before"
 )
 NOTHING_KNOWN = "no recent rows: the usual demand is used"
+UNKNOWN_AGES = "nothing known of the ages of the stock: taken to have arrived last"
 UNSEEN_LEVEL = "a category that the log never had"
 LONGEST = np.iinfo(np.int64).max
 GAP = "periods are missing between the recent rows and today"
@@ -138,6 +141,9 @@ def read_open_day(
     depth, gap, unanchored = np.zeros(len(demand), dtype=np.int64), np.zeros_like(censored), np.zeros_like(censored)
     past: tuple[ClosedPeriod, ...] = ()
     history: RecentDemand | None = None
+    ages, fresh = day.ages, np.zeros_like(censored)
+    if ages is None and problem.product.shelf_life is not None:
+        fresh = day.stock > 0
     mean_demand, supply = np.full(len(demand), np.nan), OpenSupply(problem, day.on_order, len(demand))
     if recent is not None:
         log, runs = recent.log, recent.runs
@@ -153,6 +159,10 @@ def read_open_day(
         unanchored[has], censored[has] = hidden & ~has_anchor, False
         past = recent.past(last_row, int(depth.max(initial=0)) + EARLIER_PERIODS, usual_demand)
         history = recent.demand(last_row)
+        if ages is None:
+            series = log.series[np.maximum(last_row, 0)]
+            ages = believed_ages(log, series, np.where(has, last_row + 1, log.starts[series]), day.stock)
+            fresh &= ~has
         mean_demand[has] = recent.mean_demand[log.series[at]]
         supply = supply.after(log, last_row, day.stock, day.findings, recent.columns)
     unknown = np.isnan(demand)
@@ -176,6 +186,7 @@ def read_open_day(
             later=later_features(problem, day.names, later),
             recent=history,
             dates=day.period,
+            ages=ages,
         ),
         flags={
             UNSEEN_LEVEL: day.unseen,
@@ -183,6 +194,7 @@ def read_open_day(
             NO_HISTORY: censored,
             ONLY_STOCKOUTS: unanchored,
             NOTHING_KNOWN: unknown,
+            UNKNOWN_AGES: fresh,
         }
         | supply.flags,
     )
@@ -203,6 +215,7 @@ class _Today:
     unseen: Bools  # a category has a level that the log never had
     attributes: dict[str, Array]  # as text, those that the table has
     on_order: Floats | None  # (rows, pipeline length) as given
+    ages: Floats | None  # (rows, longest shelf life) stock by remaining life, as given
 
     @classmethod
     def read(cls, problem: Problem, today: Table, *, repeats: bool) -> "_Today":
@@ -229,7 +242,7 @@ class _Today:
         for name, units in ((names.stock, stock), (names.last_sales, last_sales)):
             if units is not None:
                 findings.check(units > MOST_NUMBER, f"{name} must be at most {MOST_NUMBER:g}", units)
-        on_order = read_on_order(reader, problem)
+        on_order, ages = read_on_order(reader, problem), read_ages(reader, problem, stock)
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
         fill_calendar(problem, period, features)
@@ -255,6 +268,7 @@ class _Today:
             unseen=unseen,
             attributes=attributes,
             on_order=on_order,
+            ages=ages,
         )
 
     @property

@@ -115,6 +115,14 @@ def test_flags_in_other_languages(words: str) -> None:
     np.testing.assert_array_equal(read_log(written, found.problem).stockout, read_log(table, found.problem).stockout)
 
 
+def test_the_only_product_of_a_table_is_not_divided_by_its_promotions() -> None:
+    table = rows().query("place == '1' and item == '10'").drop(columns=["place", "item"])
+    found = propose(table)
+    assert "series" not in found.columns
+    assert any(each.startswith("no column names a series: if the table is one product in one") for each in found.left)
+    assert propose(table.assign(item="10")).is_readable
+
+
 def test_missing_zeros_are_left_to_do() -> None:
     table = rows().rename(columns={"place": "store"})[["store", "item", "date", "price", "sales"]]
     sold = table[(table["sales"] > 0) & (np.random.default_rng(1).random(len(table)) < 0.4)]
@@ -148,9 +156,11 @@ def test_a_share_in_per_cent_is_not_taken_for_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["stock", "Closing stock"])
-def test_a_stock_counted_at_the_end_of_the_period_is_read_as_such(name: str) -> None:
+@pytest.mark.parametrize("delivered", [0, 1], ids=["counted before the delivery", "counted after it"])
+def test_a_stock_counted_at_the_end_of_the_period_is_read_as_such(name: str, delivered: int) -> None:
     opening = rows().rename(columns={"place": "store"})
-    table = opening.assign(stock=opening["stock"] + opening["order"] - opening["sales"]).rename(columns={"stock": name})
+    left = opening["stock"] + delivered * opening["order"] - opening["sales"]
+    table = opening.assign(stock=left).rename(columns={"stock": name})
     found = propose(table)
     assert found.problem.columns.closing_stock == name
     assert found.is_readable

@@ -151,6 +151,7 @@ MOMENTS: dict[str, Any] = {
     "text with offset": [f"2026-03-0{day}T01:00:00+01:00" for day in (1, 2, 3, 1, 2)],
     "pandas date objects": [day.date() for day in DAYS],
     "pandas with zone": pd.to_datetime(DAYS).tz_convert("Europe/Berlin"),
+    "pandas with a zone in two words": pd.to_datetime(DAYS).tz_localize(None).tz_localize("America/New_York"),
     "pandas without zone": pd.to_datetime(DAYS).tz_localize(None),
     "pandas seconds": pd.to_datetime(DAYS).tz_localize(None).astype("datetime64[s]"),
     "pandas months": pd.PeriodIndex(["2026-03", "2026-04", "2026-05", "2026-03", "2026-04"], freq="M"),
@@ -348,3 +349,9 @@ def test_prices_from_revenue_are_those_of_the_last_sale() -> None:
     assert given.price.tolist() == [1.5, 1.5, 2, 0.99, 0.99]
     never = findings(frame(**taken | {"sales": [0, 3, 0, 0, 0], "takings": [0, 4.5, 0, 0, 0]}), problem)
     assert never[0].startswith("takings must give a price in some row of each product (a column 'price' would)")
+
+
+def test_reading_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="lostsales"):
+        log_of()
+    assert "the table is read: 5 rows of 2 series" in caplog.text

@@ -31,7 +31,7 @@ def made_rows(
         share=np.ones(products * periods),
         season=np.ones(products * periods),
         inputs=np.column_stack([price.reshape(-1), promoted.reshape(-1)]),
-        weekday=weekday.reshape(-1),
+        place=weekday.reshape(-1),
     )
     return rows, slopes, demand.reshape(-1)
 
@@ -53,7 +53,7 @@ def test_elasticities_weekdays_and_hidden_demand_are_recovered(cover: float) -> 
     assert np.abs(error).mean() < 0.2
     assert abs(error.mean()) < 0.1
     assert np.mean(np.abs(error) < 1.96 * found.response.errors[:, 0]) > 0.9
-    np.testing.assert_allclose(found.response.season[0], WEEKDAYS - WEEKDAYS.mean(), atol=0.04)
+    np.testing.assert_allclose(found.response.season.mean(axis=0), WEEKDAYS - WEEKDAYS.mean(), atol=0.04)
     assert found.response.moves
     if np.isfinite(cover):
         assert 0.1 < rows.is_censored.mean() < 0.45
@@ -91,3 +91,17 @@ def test_the_order_of_rows_and_the_unit_of_continuous_demand_change_nothing() ->
     kilos, grams = (fitted(rows._replace(demand=unit * (rows.demand + 0.5)), counted=False) for unit in (1.0, 1_000.0))
     np.testing.assert_allclose(grams.response.coefficients, kilos.response.coefficients, rtol=1e-6)
     np.testing.assert_allclose(grams.mean, 1_000 * kilos.mean, rtol=1e-6)
+
+
+def test_dispersions_of_products_are_their_own_and_those_of_few_rows_their_groups() -> None:
+    """Negative binomial demand of size 3 or 12 by group: the product of 12 rows has nearly that of its group."""
+    rng, group, periods = np.random.default_rng(9), np.arange(40) % 2, 300
+    size = np.where(group == 0, 3.0, 12.0)[:, None]
+    demand = rng.negative_binomial(size, size / (size + 20.0), (40, periods)).astype(float)
+    rows, *_ = made_rows(40, periods, 9)
+    none = np.zeros_like(rows.place)
+    rows = rows._replace(demand=demand.reshape(-1), inputs=np.zeros_like(rows.inputs), place=none)
+    kept = chosen(rows, np.flatnonzero((rows.product != 38) | (rows.column < 12)))
+    found = fit_rows(kept, group, True, 1, PRIOR).response.dispersion
+    np.testing.assert_allclose(found * size[:, 0], 1.0, atol=0.3)
+    assert abs(np.log(found * size[:, 0]).mean()) < 0.06

@@ -184,7 +184,8 @@ def _write_quantity(
     if active and (missing or column.unread):
         out.todo(f"{column.name!r} is empty in {missing:,} rows and no number in {column.unread:,}")
     if active and (column.lowest or 0) < 0 and role != "adjustment":
-        out.todo(f"{column.name!r} has values below 0, such as {column.lowest:g}: take returns and corrections out")
+        cure = "`lostsales aggregate` nets returns" if found.keys.repeated else "take returns and corrections out"
+        out.todo(f"{column.name!r} has values below 0, such as {column.lowest:g}: {cure}")
 
 
 def _write_stockouts(found: TableFacts, out: TomlText) -> None:

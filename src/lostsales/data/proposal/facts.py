@@ -29,7 +29,7 @@ class StockFacts:
 
     pairs: int  # rows with a next row in their series
     opening: int  # next stock = stock + arrived - sales: the stock opens the period
-    closing: int  # next stock = stock + next arrived - next sales: the stock closes the period
+    closing: int  # next stock = stock + arrived - next sales: the stock closes the period, before or after arrivals
     capacity: float  # the greatest stock
     capped: int  # pairs that follow where stock beyond it is discarded
     lead: int  # periods by which an order comes later than the next one, where that fits best
@@ -66,7 +66,7 @@ def stock_facts(ledger: Ledger, corrected: bool) -> StockFacts:
         return StockFacts(
             pairs=pairs,
             opening=opening,
-            closing=ledger.following(0, closing=True)[1],
+            closing=max(ledger.following(lead, closing=True)[1] for lead in (0, 1)),
             capacity=capacity,
             capped=ledger.following(room=capacity)[1],
             lead=lead,

@@ -168,7 +168,8 @@ def _series(sample: Sample, found: Profile, period: Column | None) -> tuple[tupl
         if _may_be_key(each, sample.rows) and each is not period and (pair is None or each.name not in pair.names)
     ]
     best: tuple[tuple[str, ...], int] | None = None
-    for names in _attempts(usable, sample.rows):
+    is_one = period is not None and period.distinct == sample.rows  # one product: nothing else must tell rows apart
+    for names in _attempts(usable, sample.rows, named_only=is_one):
         if period is None:
             return names, 0
         keys = [found.columns[name].sql for name in names]
@@ -188,8 +189,8 @@ def _may_be_key(column: Column, rows: int) -> bool:
     return is_label and column.distinct < max(rows, 2) and column.compact_dates is None
 
 
-def _attempts(usable: list[Column], rows: int) -> Iterator[tuple[str, ...]]:
-    """Columns that may name a series together, the likeliest first."""
+def _attempts(usable: list[Column], rows: int, *, named_only: bool) -> Iterator[tuple[str, ...]]:
+    """Columns that may name a series together, the likeliest first; `named_only` if their names must say so."""
     roles = ("series", "item", "place", "group")
     named: dict[str, list[str]] = {}
     for role in roles:
@@ -209,6 +210,8 @@ def _attempts(usable: list[Column], rows: int) -> Iterator[tuple[str, ...]]:
     if first:
         # Labels that stand for many rows each; numbers that differ from row to row are quantities.
         yield from ((*first, each.name) for each in others if 1 < each.distinct <= rows / 10 and not each.is_flag)
+        return
+    if named_only:
         return
     texts = [each.name for each in others if each.kind == "text"]
     yield from ((name,) for name in texts)

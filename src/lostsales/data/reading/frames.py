@@ -44,10 +44,14 @@ class FrameTable:
         dtype = series.dtype
         if dtype.is_numeric():
             return Cells(rows, numbers=np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64))
-        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+        # Narwhals does not know pandas' zones with a _, such as America/New_York.
+        own = getattr(series.to_native(), "dtype", None)
+        zone = dtype.time_zone if isinstance(dtype, nw.Datetime) else getattr(own, "tz", None)
+        if zone is not None:
             local = series.dt.replace_time_zone(None)
             is_day = (local.dt.truncate("1d") == local).all()  # midnight is that day, wherever it is
             series = local if is_day else series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+            dtype = series.dtype
         if dtype == nw.Date or dtype == nw.Datetime:
             return Cells(rows, moments=np.array(series.to_numpy(), dtype="datetime64[us]"), days=dtype == nw.Date)
         if dtype == nw.Boolean:

@@ -1,5 +1,6 @@
 """The validation gate: a table becomes a sales log, or one error lists everything that is wrong."""
 
+import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from lostsales.errors import LogError
 from lostsales.types import Array, Ints, exceeds
 
 # Of a column while it is read: as it came, as numbers, and in order.
+_logger = logging.getLogger(__name__)
 BYTES_A_VALUE = 24
 
 
@@ -207,6 +209,9 @@ class _Gate:
         self._check_series()
         self.findings.raise_if_any(self.table.rows)
         log = self._with_pipeline(with_calendar(self._split(with_waste(with_receipts(with_stockouts_by(self._log()))))))
+        _logger.info("%s is read: %s rows of %s series", self.table.name, len(log), len(log.names))
+        for warning in log.notes.warnings:
+            _logger.warning(warning)
         return log if log.demand_only or log.costs is None else log.decisions("read_log")
 
     def _check_rows(self) -> None:

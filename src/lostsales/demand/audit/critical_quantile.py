@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from lostsales.data.confidence import margin
-from lostsales.data.economics import critical_fractile
+from lostsales.data.economics import UnitCosts, critical_fractile
 from lostsales.data.log import SalesLog
 from lostsales.data.scale import series_scale
 from lostsales.demand.audit.identifiability import by_price
@@ -60,7 +60,8 @@ def critical_quantiles(log: SalesLog, observed: Observed) -> tuple[CriticalQuant
     groups = sorted(by_price(log), key=lambda group: -int(group[1].sum()))
     return tuple(
         replace(
-            _examined(log, what, found, demand / scale, is_event, observed.available / scale), is_relative=is_relative
+            _examined(log, log.costs, what, found, demand / scale, is_event, observed.available / scale),
+            is_relative=is_relative,
         )
         for what, rows in groups
         if (found := rows & observed.is_learnable).any()
@@ -68,7 +69,7 @@ def critical_quantiles(log: SalesLog, observed: Observed) -> tuple[CriticalQuant
 
 
 def _examined(
-    log: SalesLog, what: str, rows: Bools, demand: Floats, is_event: Bools, available: Floats
+    log: SalesLog, costs: UnitCosts, what: str, rows: Bools, demand: Floats, is_event: Bools, available: Floats
 ) -> CriticalQuantile:
     """Compare the reach of a group with its fractile, at its mean price and costs.
 
@@ -76,7 +77,7 @@ def _examined(
     the upper limit at the last level is below it. The limits count one more row at risk, whose demand is never
     reached: they do not trust the few rows that reach the highest levels.
     """
-    costs = log.costs.at(rows).mean()
+    costs = costs.at(np.flatnonzero(rows)).mean()
     lead_time = round(log.problem.lead_times.mean)
     fractile = critical_fractile(float(log.price[rows].mean()), costs, log.problem.discount, lead_time)
     order = np.argsort(demand[rows], kind="stable")

@@ -12,10 +12,11 @@ from lostsales.data.feature import Feature, feature_count
 from lostsales.data.log import SalesLog
 from lostsales.data.products import medians_by_group
 from lostsales.demand.censoring.observed import Observed
-from lostsales.demand.model.calendar_season import CalendarSeason
+from lostsales.demand.model.calendar_season import WEEKS, CalendarSeason, week_of
 from lostsales.demand.model.columns import COPIES, MOST_LOG_PRICE
 from lostsales.demand.model.periods import PeriodColumns
 from lostsales.demand.model.product_response import FittedResponse, PooledResponse, ResponseRows, fit_rows
+from lostsales.demand.model.season import LEAST_CYCLES
 from lostsales.saved_fields import Axis, numbers
 from lostsales.types import Array, Floats, Ints
 
@@ -63,7 +64,8 @@ class DemandExposure:
         scale[_left_out(log, columns, np.nan_to_num(relative))] = 0.0
         inside = _standardised(columns, centre, scale)
         price = np.clip(np.nan_to_num(relative), -FARTHEST_PRICE, FARTHEST_PRICE)
-        is_daily = clock.grid is not None and clock.grid.is_dated and clock.grid.step == DAY
+        places = {1: WEEK_DAYS, WEEK_DAYS: WEEKS}.get(season.step // DAY, 1)
+        places = places if clock.column.max() >= LEAST_CYCLES * places else 1
         share = np.where(log.is_share, 1.0 - (0.0 if log.out_share is None else log.out_share), 1.0)
         first = np.full(len(products), clock.column.max())
         np.minimum.at(first, products.of_row, clock.column)
@@ -78,10 +80,10 @@ class DemandExposure:
             share=np.where(shows, share, 0.0),
             season=season.index(log.period),
             inputs=np.column_stack([price, price**2, inside]),
-            weekday=weekday_of(log.period) if is_daily else np.zeros(len(log), dtype=np.int64),
+            place=_place(log.period, places),
         )
         group, prior = group_of_products(log), np.r_[USUAL_ELASTICITY, np.zeros(inside.shape[1] + 1)]
-        fitted = fit_rows(rows, group, observed.integer, WEEK_DAYS if is_daily else 1, prior)
+        fitted = fit_rows(rows, group, observed.integer, places, prior)
         # If series are no products but episodes of one shop, an unknown one is like them.
         usual = np.r_[usual, 0.0 if is_assortment(log) else np.median(usual)]
         carry = _carry(log.problem.features, inside[order], np.r_[True, np.diff(products.of_row[order]) != 0])
@@ -106,10 +108,8 @@ class DemandExposure:
         season = np.ones(price.shape)
         if dates is not None and dates.dtype.kind == "M":
             season = self.season.index(dates)
-            if self.response.season.shape[1] == WEEK_DAYS:
-                group = np.r_[self.group_of, -1.0][at].astype(np.int64)
-                by_group = np.concatenate([self.response.season, self.response.season.mean(axis=0)[None]])
-                season = season * np.exp(by_group[group[:, None], weekday_of(dates)])
+            by_series = np.concatenate([self.response.season, self.response.season.mean(axis=0)[None]])
+            season = season * np.exp(by_series[at[:, None], _place(dates, by_series.shape[1])])
         return np.asarray(season * np.exp(np.clip(effect, -MOST_EFFECT, MOST_EFFECT)))
 
     def price_effect(self, at: Ints, price: Floats) -> Floats:
@@ -136,6 +136,13 @@ class DemandExposure:
         """Standard errors of the elasticities of products and, last, of an unknown one."""
         errors, spread = self.response.errors[:, 0], self.response.coefficients[:, 0].std()
         return np.asarray(np.r_[errors, np.hypot(errors.max(initial=0.0), spread)])
+
+
+def _place(dates: Array, places: int) -> Ints:
+    """Weekday or week of the year of dates; 0 where products have no season of their own."""
+    if places == 1:
+        return np.zeros(dates.shape, dtype=np.int64)
+    return weekday_of(dates) if places == WEEK_DAYS else week_of(dates)
 
 
 def group_of_products(log: SalesLog) -> Ints:

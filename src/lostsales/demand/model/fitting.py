@@ -39,7 +39,9 @@ def fit_panel(panel: Panel, seed: int) -> FittedPanel:
     usable = ~columns.is_far[:, :known]
     level = first_level(panel.demand, panel.exposure, 0.5 ** (1.0 / HALF_LIFE))
     seen, first = panel.exposure > 0, Spread(*USUAL, panel.integer)
-    spread = spread_around(level * panel.exposure, panel.demand, panel.censored, seen, first, seed)
+    spread = spread_around(
+        level * panel.exposure, panel.demand, panel.censored, seen, np.ones(level.shape), first, seed
+    )
     response, season, spread, seasons = _fit_once(panel, history, usable, spread, None, seed)
     if columns.names or panel.censored.any():
         response, season, spread, seasons = _fit_once(panel, history, usable, spread, response, seed)
@@ -63,5 +65,5 @@ def _fit_once(
     response = fit_response(panel.demand, learned, panel.censored, history, panel.group, spread, start=start)
     mean = response.level * exposure * np.exp(response.log_factor(history))
     others = response.means_of_others(mean)
-    spread = spread_around(others, panel.demand, panel.censored, panel.exposure > 0, spread, seed)
+    spread = spread_around(others, panel.demand, panel.censored, panel.exposure > 0, response.wider, spread, seed)
     return response, season, spread, seasons if any(seasons) else None

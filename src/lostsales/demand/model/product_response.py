@@ -8,7 +8,8 @@ import numpy as np
 from lostsales.demand.model.counts import log_scores
 from lostsales.demand.model.panel import COUNTS_A_PERIOD
 from lostsales.demand.model.response import HALF_LIFE, Response, fit_response
-from lostsales.demand.model.spread import USUAL, Spread, spread_around
+from lostsales.demand.model.season import BLOCKS, season_effects
+from lostsales.demand.model.spread import USUAL, Spread, own_spreads, spread_around
 from lostsales.saved_fields import numbers
 from lostsales.types import Array, Bools, Floats, Ints
 
@@ -16,7 +17,6 @@ ROUNDS = 3  # of response, weekdays and spread in turn; elasticities change by l
 HALF_LIVES = (HALF_LIFE, 26.0, 52.0, 104.0)  # of the kernel around a level that moves, in periods
 EVIDENCE = 2.0  # log likelihood by which a level that moves must be better than one that does not
 PRIOR_ERROR = 2.0  # standard error of a coefficient that the log does not show
-WEEKDAY_PRECISION = 20.0  # prior precision of the effect of a weekday: standard deviation 0.22
 
 
 class ResponseRows(NamedTuple):
@@ -29,17 +29,17 @@ class ResponseRows(NamedTuple):
     share: Floats  # (rows,) of the period on sale; 0: the row shows nothing
     season: Floats  # (rows,) factor of demand that is known
     inputs: Floats  # (rows, inputs)
-    weekday: Ints  # (rows,) 0 where weekdays have no effect
+    place: Ints  # (rows,) weekday or week of the year
 
 
 @dataclass(frozen=True, eq=False)
 class PooledResponse:
-    """Coefficients of products and groups, weekdays of groups, and the noise."""
+    """Coefficients of products and groups, seasons of products, and the noise."""
 
     coefficients: Annotated[Floats, numbers("series", "inputs")]
     errors: Annotated[Floats, numbers("series", "inputs", least=0)]  # standard errors
     group_coefficients: Annotated[Floats, numbers("groups", "inputs")]
-    season: Annotated[Floats, numbers("groups", "places")]  # effects of weekdays on the logarithm of demand
+    season: Annotated[Floats, numbers("series", "places")]  # effects of weekdays or weeks on the logarithm of demand
     dispersion: Annotated[Floats, numbers("series", least=0)]  # variance beyond Poisson's over the squared mean
     moves: bool  # levels move; else they are those of the whole log
 
@@ -49,7 +49,7 @@ class FittedResponse(NamedTuple):
 
     response: PooledResponse
     level: Floats  # logarithm
-    season: Floats  # logarithm of the seasonal factor, weekdays included
+    season: Floats  # logarithm of the seasonal factor
     mean: Floats  # expected demand of the whole period
     mean_of_others: Floats  # the same without the demand of the period itself
     demand: Floats  # demand where it is observed, else its expectation given the stock-out
@@ -65,7 +65,7 @@ class _Cells(NamedTuple):
     exposure: Floats
     censored: Bools
     inputs: Floats  # (products, periods, inputs)
-    weekday: Ints
+    place: Ints
     group: Ints  # (products,)
     integer: bool
 
@@ -73,8 +73,8 @@ class _Cells(NamedTuple):
 def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior: Floats) -> FittedResponse:
     """Estimate the response of products in `group` (products,) from rows whose stock-outs are lower bounds.
 
-    `places` is the number of weekdays, 1 where they have no effect, and `prior` (inputs,) the mean of the coefficients
-    before anything is seen.
+    `places` is the number of weekdays or weeks, 1 for no season of products, and `prior` (inputs,) the mean of the
+    coefficients before anything is seen.
     """
     shows = rows.share > 0
     unit = 1.0 if counted else max(float(rows.demand[shows].mean()) / COUNTS_A_PERIOD, 1e-12) if shows.any() else 1.0
@@ -85,26 +85,31 @@ def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior:
         exposure=_cells(rows.share * rows.season * usual, at, len(group)),
         censored=_cells(rows.is_censored, at, len(group)),
         inputs=_cells(rows.inputs, at, len(group)),
-        weekday=_cells(rows.weekday, at, len(group)),
+        place=_cells(rows.place, at, len(group)),
         group=group,
         integer=counted,
     )
-    index = np.ones((int(group.max(initial=0)) + 1, places))
+    effects = np.zeros((len(group), places))  # of the season of products
+    products = np.arange(len(group))[:, None]
     half_life, arguments = HALF_LIFE, (cells.censored, cells.inputs, group)
-    spread, exposure = Spread(*USUAL, counted), cells.exposure
+    spread, exposure, own = Spread(*USUAL, counted), cells.exposure, np.ones((len(group), 1))
     response = fit_response(cells.demand, exposure, *arguments, spread)
     for step in range(ROUNDS):
         if step:
-            exposure = cells.exposure * index[group[:, None], cells.weekday]
-            response = fit_response(cells.demand, exposure, *arguments, spread, half_life=half_life, start=response)
+            exposure = cells.exposure * np.exp(effects[products, cells.place])
+            response = fit_response(
+                cells.demand, exposure, *arguments, spread, own=own, half_life=half_life, start=response
+            )
         factor = np.exp(response.log_factor(cells.inputs))
         mean = response.level * exposure * factor
-        spread = spread_around(response.means_of_others(mean), cells.demand, cells.censored, exposure > 0, spread)
-        index = _weekdays(cells, response, mean, spread, index)
+        around = response.means_of_others(mean), cells.demand, cells.censored, exposure > 0, response.wider
+        spread = spread_around(*around, spread)
+        own = own_spreads(*around, spread, group)
+        effects = _season(cells, response, mean, spread.variance(mean, own), effects)
         if step == 0:
-            half_life = _half_life(cells, exposure * factor, spread)
+            half_life = _half_life(cells, exposure * factor, spread, own)
     factor_of_cells = np.exp(response.log_factor(cells.inputs))
-    season = rows.season * index[group[rows.product], rows.weekday]
+    season = rows.season * np.exp(effects[rows.product, rows.place])
     factor = season * usual * factor_of_cells[at]
     expected = unit * response.level[at] * factor
     in_cells = response.level * exposure * factor_of_cells
@@ -113,8 +118,8 @@ def fit_rows(rows: ResponseRows, group: Ints, counted: bool, places: int, prior:
         coefficients=prior + response.slopes,
         errors=_errors(response, response.effects.covariance),
         group_coefficients=prior + response.group_slopes,
-        season=np.log(index),
-        dispersion=_dispersion(cells, others, spread),
+        season=effects,
+        dispersion=_dispersion(cells, others, spread, own),
         moves=bool(np.isfinite(half_life)),
     )
     demand = np.where(shows, unit * response.filled[at], expected)
@@ -131,29 +136,32 @@ def _cells(values: Array, at: tuple[Ints, Ints], products: int) -> Array:
     return found
 
 
-def _half_life(cells: _Cells, exposure: Floats, spread: Spread) -> float:
+def _half_life(cells: _Cells, exposure: Floats, spread: Spread, own: Floats) -> float:
     """Half-life of the level: the one under which each demand is likeliest given the others; infinite if it stands."""
     seen, scores = exposure > 0, []
     none = np.zeros((*exposure.shape, 0))
     for half_life in (np.inf, *HALF_LIVES):
-        found = fit_response(cells.demand, exposure, cells.censored, none, cells.group, spread, half_life=half_life)
-        mean = found.means_of_others(found.level * exposure)[seen]
-        variance, known = spread.variance(mean, 1.0), np.ones(len(mean), dtype=bool)
+        found = fit_response(
+            cells.demand, exposure, cells.censored, none, cells.group, spread, own=own, half_life=half_life
+        )
+        mean = found.means_of_others(found.level * exposure)
+        variance, mean = spread.variance(mean, own)[seen], mean[seen]
+        known = np.ones(len(mean), dtype=bool)
         scores.append(log_scores(cells.demand[seen], mean, variance, known, cells.censored[seen], cells.integer).sum())
     best = int(np.argmax(scores))
     return (np.inf, *HALF_LIVES)[best] if scores[best] > scores[0] + EVIDENCE else np.inf
 
 
-def _weekdays(cells: _Cells, response: Response, mean: Floats, spread: Spread, index: Floats) -> Floats:
-    """Factors of the weekdays of groups, (groups, places): demand over its expectation, drawn to 1, on average 1."""
-    if index.shape[1] < 2:
-        return index
-    weight = np.where(cells.exposure > 0, mean / np.maximum(spread.variance(mean, 1.0), 1e-12), 0.0)
-    cell = (cells.group[:, None] * index.shape[1] + cells.weekday).reshape(-1)
-    sums = [np.bincount(cell, (weight * each).reshape(-1), index.size) for each in (response.filled, mean)]
-    seen, expected = (each.reshape(index.shape) + WEEKDAY_PRECISION / index for each in sums)
-    logs = np.log(index * seen / expected)
-    return np.asarray(np.exp(logs - logs.mean(axis=1, keepdims=True)))
+def _season(cells: _Cells, response: Response, mean: Floats, variance: Floats, effects: Floats) -> Floats:
+    """Effects of the season of products on the logarithm of demand, (products, places), given earlier ones."""
+    places = effects.shape[1]
+    if places < 2:
+        return effects
+    weight = np.where(cells.exposure > 0, mean / np.maximum(variance, 1e-12), 0.0)
+    residual, weight = weight * (response.filled - mean), weight * mean
+    residual += weight * effects[np.arange(len(effects))[:, None], cells.place]
+    found, _ = season_effects(weight, residual, cells.place, places, cells.group, block=max(places // BLOCKS, 1))
+    return found
 
 
 def _errors(response: Response, covariance: Floats) -> Floats:
@@ -163,7 +171,7 @@ def _errors(response: Response, covariance: Floats) -> Floats:
     return np.asarray(np.divide(scaled, response.scale, out=found, where=response.scale > 0))
 
 
-def _dispersion(cells: _Cells, others: Floats, spread: Spread) -> Floats:
+def _dispersion(cells: _Cells, others: Floats, spread: Spread, own: Floats) -> Floats:
     """Variance beyond Poisson's over the squared mean of each product, (products,); 0 where demand is Poisson.
 
     `others` are means given the demand of the other periods: the log likelihood around them is a held-out one.
@@ -174,9 +182,9 @@ def _dispersion(cells: _Cells, others: Floats, spread: Spread) -> Floats:
         known = np.ones(len(mean), dtype=bool)
         by_spread, poisson = (
             log_scores(demand, mean, variance, known, censored, True).sum()
-            for variance in (spread.variance(mean, 1.0), mean)
+            for variance in (spread.variance(others, own)[seen], mean)
         )
         if by_spread < poisson + EVIDENCE:
             return np.zeros(len(seen))
     mean = (cells.demand * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-    return np.asarray(spread.linear / np.maximum(mean, 1.0) + spread.quadratic)
+    return np.asarray(own[:, 0] * (spread.linear / np.maximum(mean, 1.0) + spread.quadratic))

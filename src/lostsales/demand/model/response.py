@@ -59,6 +59,11 @@ class Response:
         others = mean - moved * (self.filled - mean)
         return np.maximum(others, LEAST_RATIO * mean)
 
+    @property
+    def wider(self) -> Floats:
+        """Factors of the variance of demands around those means: a level is learned from noisy demands."""
+        return np.asarray(1.0 / (1.0 - np.minimum(self.leverage, 0.5)))
+
     def log_factor(self, columns: Floats) -> Floats:
         """Logarithm of the response at columns (series, periods, columns), (series, periods)."""
         if not columns.shape[2]:
@@ -84,13 +89,15 @@ def fit_response(
     group: Ints,
     spread: Spread,
     *,
+    own: Floats | float = 1.0,
     half_life: float = HALF_LIFE,
     variances: Variances | None = None,
     start: Response | None = None,
 ) -> Response:
     """Estimate the response of demands (series, periods) to columns (series, periods, columns).
 
-    `group` (series,) are the groups within which effects are pooled. `variances` of effects are estimated by default.
+    `group` (series,) are the groups within which effects are pooled, `own` (series, 1) the factors of series in the
+    spread. `variances` of effects are estimated by default.
     An earlier estimate may be the `start`.
     """
     decay = 0.5 ** (1.0 / half_life)
@@ -111,7 +118,7 @@ def fit_response(
     for step in range(ROUNDS):
         response = np.exp(np.clip(np.einsum("itk,ik->it", scaled, slopes), -MOST_EFFECT, MOST_EFFECT))
         mean = np.maximum(level * exposure * response, 1e-9)
-        variance = spread.variance(mean, 1.0)
+        variance = spread.variance(mean, own)
         filled, known = demands_at_least(demand, mean, variance, seen & censored, spread.integer)
         known = np.maximum(known, LEAST_INFORMATION)
         weight = np.where(seen, mean**2 / variance * known, 0.0)

@@ -68,12 +68,11 @@ def seasonal_index(
         mean = exposed * level * shared[place[:periods]]
         weight = mean / (1.0 + OVERDISPERSION * level)
         residual = (demand - mean) / (1.0 + OVERDISPERSION * level) * (exposure > 0)
-        places = np.eye(cycle.length)[place[:periods]]
-        basis = season_basis(cycle.length)
-        prior = priors[at] if priors else season_prior(weight, residual, places, basis, group, cycle)
-        if prior is not None:
-            effects = season_effects(weight @ places, residual @ places, basis, group, prior)
-            index, found[at] = index * np.clip(1.0 + effects @ basis.T, *INDEX_RANGE)[:, place], prior
+        block = max(cycle.columns // BLOCKS, 1)
+        effects, prior = season_effects(
+            weight, residual, place[:periods], cycle.length, group, priors[at] if priors else None, block
+        )
+        index, found[at] = index * np.clip(1.0 + effects, *INDEX_RANGE)[:, place], prior
     return SeasonIndex(index, np.arange(n) if len(index) > 1 else np.zeros(n, dtype=np.int64), tuple(found))
 
 
@@ -85,41 +84,42 @@ def season_basis(length: int) -> Floats:
     return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
 
 
-def season_effects(weight: Floats, residual: Floats, basis: Floats, group: Ints, prior: SeasonPrior) -> Floats:
-    """Effects of series (series, effects) on relative demand, drawn to those of their group, and these together.
+def season_effects(
+    weight: Floats,
+    residual: Floats,
+    position: Ints,
+    length: int,
+    group: Ints,
+    prior: SeasonPrior | None = None,
+    block: int = 1,
+) -> tuple[Floats, SeasonPrior]:
+    """Effects of series at the positions of a cycle (series, length), drawn to those of their group, and these to all.
 
-    `weight` and `residual` (series, positions) are sums over periods: of precisions and of them times relative errors.
+    `weight` (series, periods) are precisions of relative errors, and `residual` are these errors times their weight;
+    `position` is (periods,) or (series, periods). Without a `prior` the variances of effects are estimated by
+    expectation-maximisation; sums over a `block` of periods measure the noise, as a level that moves lasts.
     """
-    return pool(*_information(weight, residual, basis, prior.noise), group, prior.variances, prior.shared).by_series
+    basis = season_basis(length)
+    cell = np.arange(len(weight))[:, None] * length + position
+    by_place = [np.bincount(cell.reshape(-1), each.reshape(-1), len(weight) * length) for each in (weight, residual)]
+    weights, sums = (each.reshape(len(weight), length) for each in by_place)
+    information, score = np.einsum("sp,pk,pl->skl", weights, basis, basis, optimize=True), sums @ basis
+    if prior is None:
+        variances, rest = Variances.first(basis.shape[1]), residual
+        for _ in range(2):  # the second time without the effects of the first
+            noise, shared = _noise_of_blocks(rest, weight, group, block)
+            for _ in range(STEPS):
+                found = pool(information / noise, score / noise, group, variances, shared)
+                variances = updated_variances(found, group)
+            rest = residual - weight * (found.by_series @ basis.T).reshape(-1)[cell]
+        prior = SeasonPrior(variances, noise, shared)
+    found = pool(information / prior.noise, score / prior.noise, group, prior.variances, prior.shared)
+    return found.by_series @ basis.T, prior
 
 
-def season_prior(
-    weight: Floats, residual: Floats, places: Floats, basis: Floats, group: Ints, cycle: Cycle
-) -> SeasonPrior:
-    """Estimate the variances of effects between groups and between series, by expectation-maximisation.
-
-    Sums of residuals over parts of a cycle measure the noise, as a level that moves lasts; the second time without the
-    effects that were estimated the first time.
-    """
-    variances, by_place = Variances.first(basis.shape[1]), (weight @ places, residual @ places)
-    rest, starts = residual, np.arange(0, weight.shape[1], max(cycle.columns // BLOCKS, 1))
-    for _ in range(2):
-        noise, shared = _noise_of_blocks(rest, weight, group, starts)
-        information = _information(*by_place, basis, noise)
-        for _ in range(STEPS):
-            found = pool(*information, group, variances, shared)
-            variances = updated_variances(found, group)
-        rest = residual - weight * (found.by_series @ basis.T @ places.T)
-    return SeasonPrior(variances, noise, shared)
-
-
-def _information(weight: Floats, residual: Floats, basis: Floats, noise: float) -> tuple[Floats, Floats]:
-    return np.einsum("sp,pk,pl->skl", weight, basis, basis, optimize=True) / noise, residual @ basis / noise
-
-
-def _noise_of_blocks(residual: Floats, weight: Floats, group: Ints, starts: Ints) -> tuple[float, tuple[float, float]]:
+def _noise_of_blocks(residual: Floats, weight: Floats, group: Ints, block: int) -> tuple[float, tuple[float, float]]:
     """Variance of sums over blocks relative to their weight, and design effects of groups and of all."""
-    sums = np.add.reduceat(residual, starts, axis=1)
+    sums = np.add.reduceat(residual, np.arange(0, residual.shape[1], block), axis=1)
     squares = [float((each**2).sum()) for each in (sums, sums_by_group(sums, group), sums.sum(axis=0))]
     within = max(squares[1] / max(squares[0], 1e-12), 1.0)
     noise = max(squares[0] / max(float(weight.sum()), 1e-12), 1e-6)

@@ -8,8 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.demand.model.counts import log_scores, quantiles
+from lostsales.demand.model.pooling import Variances, pool, updated_variances
 from lostsales.saved_fields import NonNegative
-from lostsales.types import Bools, Floats
+from lostsales.types import Bools, Floats, Ints
 
 SCORED_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # probabilities of the scored quantiles
 # Forecasts and series on which a spread is chosen.
@@ -25,6 +26,9 @@ PRIORS = (5.0, 20.0, 100.0)  # grid of the weight of the common spread in that o
 LARGEST_ERROR = 10.0  # bound of a squared error relative to the common variance: one outlier makes no series noisy
 OWN_RANGE = (0.1, 10.0)  # bounds of the factor of a series
 DEFAULT_PRIOR = 20.0  # weight of the common spread before one was chosen, in forecasts
+OWN_STEPS = 8  # of Newton's method for the factors of series
+OWN_STEP = 0.2  # of a logarithm, by which likelihoods are differentiated
+OWN_VARIANCE = 0.1  # of logarithms of factors between groups and between series before it is estimated
 USUAL = 0.1, 0.15  # linear and quadratic factor if there are too few observations to choose them
 
 # Variance beyond that of a count, as a share of it: less is lost in rounding, and then divided by.
@@ -89,23 +93,56 @@ def choose_spread(mean: Floats, demand: Floats, seen: Bools, integer: bool, rng:
     return min((replace(best, prior=prior) for prior in PRIORS), key=loss)
 
 
-def spread_around(mean: Floats, demand: Floats, censored: Bools, seen: Bools, first: Spread, seed: int = 0) -> Spread:
-    """Maximum likelihood spread of demands and bounds around means, each (series, periods), on a sample of the rows."""
+def spread_around(
+    mean: Floats, demand: Floats, censored: Bools, seen: Bools, wider: Floats, first: Spread, seed: int = 0
+) -> Spread:
+    """Maximum likelihood spread of demands and bounds around means, each (series, periods), on a sample of the rows.
+
+    `wider` are factors by which errors of the means raise the variance.
+    """
     rows = np.flatnonzero(seen)
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
-    mean, demand, censored = mean.reshape(-1)[rows], demand.reshape(-1)[rows], censored.reshape(-1)[rows]
-    return likeliest_spread(mean, demand, censored, first.integer, first)
+    mean, demand, censored, wider = (each.reshape(-1)[rows] for each in (mean, demand, censored, wider))
+    return likeliest_spread(mean, demand, censored, first.integer, first, wider)
 
 
-def likeliest_spread(mean: Floats, demand: Floats, censored: Bools, integer: bool, otherwise: Spread) -> Spread:
+def own_spreads(
+    mean: Floats, demand: Floats, censored: Bools, seen: Bools, wider: Floats, spread: Spread, group: Ints
+) -> Floats:
+    """Factor of each series in the variance beyond a count's, (series, 1), drawn to those of its group and of all.
+
+    For the arrays see `spread_around`. Logarithms of factors are normal around those of groups; likelihoods are taken
+    as quadratic, and the variances are estimated.
+    """
+    rows = np.nonzero(seen)
+    at, n = rows[0], len(mean)
+    mean, demand, censored, wider = mean[rows], demand[rows], censored[rows], wider[rows]
+    known, logs = np.ones(len(at), dtype=bool), np.zeros(n)
+    variances = Variances(np.full(1, OWN_VARIANCE), np.full(1, OWN_VARIANCE))
+    for _ in range(OWN_STEPS):
+        below, here, above = (
+            np.bincount(at, log_scores(demand, mean, variance * wider, known, censored, spread.integer), n)
+            for variance in (spread.variance(mean, np.exp(logs + step)[at]) for step in (-OWN_STEP, 0.0, OWN_STEP))
+        )
+        information = np.maximum(2 * here - above - below, 0.0) / OWN_STEP**2
+        score = (above - below) / (2 * OWN_STEP) + information * logs
+        found = pool(information[:, None, None], score[:, None], group, variances, (1.0, 1.0))
+        variances = updated_variances(found, group)
+        logs = np.clip(found.by_series[:, 0], logs - 1.0, logs + 1.0)
+    return np.clip(np.exp(logs), *OWN_RANGE)[:, None]
+
+
+def likeliest_spread(
+    mean: Floats, demand: Floats, censored: Bools, integer: bool, otherwise: Spread, wider: Floats | float = 1.0
+) -> Spread:
     """Maximum likelihood spread of demands and lower bounds, (rows,)."""
     if not len(mean):
         return otherwise
     seen = np.ones(len(mean), dtype=bool)
 
     def score(spread: Spread) -> float:
-        return float(log_scores(demand, mean, spread.variance(mean, 1.0), seen, censored, integer).sum())
+        return float(log_scores(demand, mean, wider * spread.variance(mean, 1.0), seen, censored, integer).sum())
 
     best = max((Spread(*factors, integer) for factors in product(LINEAR, QUADRATIC)), key=score)
     for steps in (FINER, FINEST):

@@ -117,130 +117,19 @@ def open_shelf(shelves: Shelves, i: int, work: Work) -> UnitShelf:
 
 
 @compiled
-def rolled_out(
-    first: Floats, level: Floats, count: int, futures: Futures, unit: Unit, terms: Terms, work: Work, value: Floats
-) -> None:
-    """Fill `value` with the mean discounted profit of the first `count` rules.
-
-    A rule orders `first` today, and later up to `level` times the usual demand of a period. Units that are expected to
-    be thrown away before the order covers demand do not count as stock (Broekmeulen and van Donselaar, 2009).
-    """
-    paths = futures.demand.shape[1]
-    for low in range(0, count, TOGETHER):
-        some = min(TOGETHER, count - low)
-        for c in range(some):
-            roll_out(first[low + c], level[low + c], futures, unit, terms, work, work.profit[c])
-        total = sums(work.profit)
-        for c in range(some):
-            value[low + c] = total[c] / paths
-
-
-@compiled
-def roll_out(
-    first: float, level: float, futures: Futures, unit: Unit, terms: Terms, work: Work, profit: Floats
-) -> None:
-    """Fill `profit` (periods + 1, paths) with what each period of a path earns, and with what is left at its end."""
-    periods, paths = futures.demand.shape
-    held, on_way, order, coming = work.held, work.on_way, work.order, work.coming
-    costs, share, flow, perishes = unit.costs, terms.share, terms.flow, unit.shelf.life > 0
-    for t in range(len(coming)):
-        for s in range(paths):
-            coming[t, s] = futures.arrivals[t, s]
-    for s in range(paths):
-        held[s], on_way[s], order[s] = unit.stock, futures.on_way[s], first
-    if perishes:
-        for s in range(paths):
-            for k in range(unit.shelf.life):
-                work.ages[s, k] = work.ages[-2, k]
-    worth = 1.0
-    for t in range(periods):
-        if t > 0:
-            cover, last = futures.cover[t], futures.cover.shape[1] - 1
-            for s in range(paths):
-                work.goal[s] = level * cover[min(s, last)]
-            if perishes:
-                # The last of the periods that an order covers wastes nothing that it needs.
-                ahead = len(coming) - periods - 2 + terms.review
-                add_expected_waste(t, ahead, 1.0, cover, unit.shelf, work, work.goal)
-            order_up_to(futures.may_order[t], unit, terms, work)
-        if futures.common_lead[t] == MIXED:
-            for s in range(paths):
-                time = futures.lead[t, s]
-                if time != LOST:
-                    coming[t + time, s] += share * order[s]
-                    on_way[s] += share * order[s]
-        elif futures.common_lead[t] != LOST:
-            later = coming[t + futures.common_lead[t]]
-            for s in range(paths):
-                later[s] += share * order[s]
-                on_way[s] += share * order[s]
-        arrived, demand, price, earned = coming[t], futures.demand[t], futures.price[t], profit[t]
-        if perishes:
-            sell_from_shelves(arrived, demand, price, worth, unit, flow, work, earned)
-        else:
-            for s in range(paths):
-                on_way[s] -= arrived[s]
-                available = stocked(held[s], arrived[s], flow)
-                sold = min(available, demand[s])
-                earned[s] = worth * period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
-                held[s] = carried(available, demand[s], flow)
-        worth *= terms.discount
-    # What is left saves as much of later orders, but for what will be thrown away.
-    saved = profit[periods]
-    for s in range(paths):
-        saved[s] = worth * costs.order * (max(held[s], 0.0) + on_way[s])
-    if perishes:
-        loss = worth * (costs.order + unit.shelf.waste_cost)
-        add_expected_waste(periods, unit.shelf.life, -loss, futures.cover[periods - 1], unit.shelf, work, saved)
-
-
-@compiled
-def sell_from_shelves(
-    arrived: Floats, demand: Floats, price: float, worth: float, unit: Unit, flow: StockFlow, work: Work, earned: Floats
-) -> None:
-    """Close a period of all paths: fill `earned`, and take what is sold and what is thrown away off the shelves."""
-    held, shelf, costs, life = work.held, unit.shelf, unit.costs, unit.shelf.life
-    for s in range(len(demand)):
-        work.on_way[s] -= arrived[s]
-        available, ages = stocked(held[s], arrived[s], flow), work.ages[s, :life]
-        sold = min(available, demand[s])
-        ages[life - 1] += available - held[s]
-        issue(ages, sold, shelf.from_oldest * sold)
-        wasted = expire(ages)
-        now = period_profit(price, work.order[s], sold, demand[s] - sold, available - sold, costs)
-        earned[s] = worth * (now - waste_loss(wasted, shelf.waste_cost, costs))
-        held[s] = carried(available, demand[s], flow) - wasted
-
-
-@compiled
-def add_expected_waste(
-    t: int, periods: int, times: float, cover: Floats, shelf: UnitShelf, work: Work, found: Floats
-) -> None:
-    """Add to `found` (paths,) so many times what is thrown away from t on at the expected demands, (paths or 1,)."""
-    last = len(cover) - 1
-    for s in range(len(found)):
-        found[s] += times * expected_waste(s, work.coming, t, s, cover[min(s, last)], periods, shelf, work)
-
-
-@compiled
-def expected_waste(
-    row: int, arrivals: Floats, t: int, s: int, demand: float, periods: int, shelf: UnitShelf, work: Work
-) -> float:
-    """Units thrown away in so many periods of a constant demand: of a row of ages, and of what arrives in a path."""
-    ages, units, found, stock = work.ages[row], work.ages[-1, : shelf.life], 0.0, 0.0
-    for k in range(shelf.life):
-        units[k] = ages[k]
-        stock += ages[k]
-    for k in range(t, t + periods):
-        if k < len(arrivals):
-            units[-1] += arrivals[k, s]
-            stock += arrivals[k, s]
-        sold = min(stock, demand)
-        issue(units, sold, shelf.from_oldest * sold)
-        wasted = expire(units)
-        found += wasted
-        stock -= sold + wasted
-    return found
+def order_of(wanted: float, limit: float, may_order: bool, unit: Unit) -> float:
+    """The nearest quantity that may be ordered."""
+    if not may_order or wanted <= 0.0:
+        return 0.0
+    if unit.minimum > 0.0 and wanted < unit.minimum:
+        wanted = unit.minimum if wanted >= 0.5 * unit.minimum else 0.0
+    if unit.multiple > 0.0:
+        wanted = math.floor(wanted / unit.multiple + 0.5) * unit.multiple
+    if wanted > limit:
+        wanted = limit if unit.multiple <= 0.0 else math.floor(limit / unit.multiple + 1e-9) * unit.multiple
+        if wanted < unit.minimum:
+            wanted = 0.0
+    return wanted
 
 
 @compiled
@@ -274,19 +163,108 @@ def order_up_to(may_order: bool, unit: Unit, terms: Terms, work: Work) -> None:
 
 
 @compiled
-def order_of(wanted: float, limit: float, may_order: bool, unit: Unit) -> float:
-    """The nearest quantity that may be ordered."""
-    if not may_order or wanted <= 0.0:
-        return 0.0
-    if unit.minimum > 0.0 and wanted < unit.minimum:
-        wanted = unit.minimum if wanted >= 0.5 * unit.minimum else 0.0
-    if unit.multiple > 0.0:
-        wanted = math.floor(wanted / unit.multiple + 0.5) * unit.multiple
-    if wanted > limit:
-        wanted = limit if unit.multiple <= 0.0 else math.floor(limit / unit.multiple + 1e-9) * unit.multiple
-        if wanted < unit.minimum:
-            wanted = 0.0
-    return wanted
+def expected_waste(
+    row: int, arrivals: Floats, t: int, s: int, demand: float, periods: int, shelf: UnitShelf, work: Work
+) -> float:
+    """Units thrown away in so many periods of a constant demand: of a row of ages, and of what arrives in a path."""
+    ages, units, found, stock = work.ages[row], work.ages[-1, : shelf.life], 0.0, 0.0
+    for k in range(shelf.life):
+        units[k] = ages[k]
+        stock += ages[k]
+    for k in range(t, t + periods):
+        if k < len(arrivals):
+            units[-1] += arrivals[k, s]
+            stock += arrivals[k, s]
+        sold = min(stock, demand)
+        issue(units, sold, shelf.from_oldest * sold)
+        wasted = expire(units)
+        found += wasted
+        stock -= sold + wasted
+    return found
+
+
+@compiled
+def roll_out(
+    first: float, level: float, futures: Futures, unit: Unit, terms: Terms, work: Work, profit: Floats
+) -> None:
+    """Fill `profit` (periods + 1, paths) with what each period of a path earns, and with what is left at its end."""
+    periods, paths = futures.demand.shape
+    held, on_way, order, coming = work.held, work.on_way, work.order, work.coming
+    costs, share, flow = unit.costs, terms.share, terms.flow
+    for t in range(len(coming)):
+        for s in range(paths):
+            coming[t, s] = futures.arrivals[t, s]
+    for s in range(paths):
+        held[s], on_way[s], order[s] = unit.stock, futures.on_way[s], first
+    worth = 1.0
+    for t in range(periods):
+        if t > 0:
+            cover, last = futures.cover[t], futures.cover.shape[1] - 1
+            for s in range(paths):
+                work.goal[s] = level * cover[min(s, last)]
+            order_up_to(futures.may_order[t], unit, terms, work)
+        if futures.common_lead[t] == MIXED:
+            for s in range(paths):
+                time = futures.lead[t, s]
+                if time != LOST:
+                    coming[t + time, s] += share * order[s]
+                    on_way[s] += share * order[s]
+        elif futures.common_lead[t] != LOST:
+            later = coming[t + futures.common_lead[t]]
+            for s in range(paths):
+                later[s] += share * order[s]
+                on_way[s] += share * order[s]
+        arrived, demand, price, earned = coming[t], futures.demand[t], futures.price[t], profit[t]
+        for s in range(paths):
+            on_way[s] -= arrived[s]
+            available = stocked(held[s], arrived[s], flow)
+            sold = min(available, demand[s])
+            earned[s] = worth * period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
+            held[s] = carried(available, demand[s], flow)
+        worth *= terms.discount
+    # What is left saves as much of later orders.
+    saved = profit[periods]
+    for s in range(paths):
+        saved[s] = worth * costs.order * (max(held[s], 0.0) + on_way[s])
+
+
+@compiled
+def roll_out_shelves(
+    first: float, level: float, futures: Futures, unit: Unit, terms: Terms, work: Work, profit: Floats
+) -> None:
+    """The same as `roll_out` with stock by age: in one function, both would take a quarter longer where goods keep."""
+    periods, paths = futures.demand.shape
+    held, on_way, order, coming, ages = work.held, work.on_way, work.order, work.coming, work.ages[:, : unit.shelf.life]
+    costs, shelf, last, worth = unit.costs, unit.shelf, futures.cover.shape[1] - 1, 1.0
+    wait = len(coming) - periods - 2 + terms.review  # periods before the last one that an order covers
+    coming[:], held[:], on_way[:], order[:], ages[:-2] = futures.arrivals, unit.stock, futures.on_way, first, ages[-2]
+    for t in range(periods):
+        if t > 0:
+            for s in range(paths):
+                cover = futures.cover[t, min(s, last)]
+                work.goal[s] = level * cover + expected_waste(s, coming, t, s, cover, wait, shelf, work)
+            order_up_to(futures.may_order[t], unit, terms, work)
+        for s in range(paths):
+            if futures.lead[t, s] != LOST:
+                coming[t + futures.lead[t, s], s] += terms.share * order[s]
+                on_way[s] += terms.share * order[s]
+            on_way[s] -= coming[t, s]
+            available, demand = stocked(held[s], coming[t, s], terms.flow), futures.demand[t, s]
+            sold = min(available, demand)
+            ages[s, -1] += available - held[s]
+            issue(ages[s], sold, shelf.from_oldest * sold)
+            wasted = expire(ages[s])
+            now = period_profit(futures.price[t], order[s], sold, demand - sold, available - sold, costs)
+            profit[t, s] = worth * (now - waste_loss(wasted, shelf.waste_cost, costs))
+            held[s] = carried(available, demand, terms.flow) - wasted
+        worth *= terms.discount
+    # What is left saves as much of later orders, but for what will be thrown away.
+    for s in range(paths):
+        wasted = expected_waste(
+            s, coming, periods, s, futures.cover[periods - 1, min(s, last)], shelf.life, shelf, work
+        )
+        saved = costs.order * (max(held[s], 0.0) + on_way[s]) - (costs.order + shelf.waste_cost) * wasted
+        profit[periods, s] = worth * saved
 
 
 @compiled
@@ -301,3 +279,25 @@ def sums(profit: Floats) -> tuple[float, float, float, float]:
             c += profit[2, t, s]
             d += profit[3, t, s]
     return a, b, c, d
+
+
+@compiled
+def rolled_out(
+    first: Floats, level: Floats, count: int, futures: Futures, unit: Unit, terms: Terms, work: Work, value: Floats
+) -> None:
+    """Fill `value` with the mean discounted profit of the first `count` rules.
+
+    A rule orders `first` today, and later up to `level` times the usual demand of a period. Units that are expected to
+    be thrown away before the order covers demand do not count as stock (Broekmeulen and van Donselaar, 2009).
+    """
+    paths = futures.demand.shape[1]
+    for low in range(0, count, TOGETHER):
+        some = min(TOGETHER, count - low)
+        for c in range(some):
+            if unit.shelf.life > 0:
+                roll_out_shelves(first[low + c], level[low + c], futures, unit, terms, work, work.profit[c])
+            else:
+                roll_out(first[low + c], level[low + c], futures, unit, terms, work, work.profit[c])
+        total = sums(work.profit)
+        for c in range(some):
+            value[low + c] = total[c] / paths

@@ -97,4 +97,7 @@ def shelves_of(shop: Shop, view: View, life: Ints, waste_cost: Floats, from_olde
     else:
         units = np.zeros((len(view.stock), max(int(life.max(initial=1)), view.ages.shape[1])))
         units[:, : view.ages.shape[1]] = view.ages
+        beyond = np.arange(units.shape[1]) >= life[:, None]
+        units[np.arange(len(units)), life - 1] += np.where(beyond, units, 0.0).sum(axis=1)
+        units[beyond] = 0.0
     return Shelves(np.ascontiguousarray(units), life, waste_cost, from_oldest)

@@ -85,6 +85,146 @@ class Found(NamedTuple):
 
 
 @compiled
+def lead_time(
+    chances: Floats, lost: float, least: int, placed: int, s: int, draw: float, draws: Draws, crossing: bool
+) -> int:
+    """The lead time of an order that was placed so, given that it is at least `least`."""
+    possible = lost + chances[least:].sum()
+    if possible <= 0.0:
+        return LOST
+    if crossing:
+        reached, draw = 0.0, draw * possible
+        for time in range(least, len(chances)):
+            reached += chances[time]
+            if draw < reached:
+                return time
+        return LOST if lost > 0.0 else len(chances) - 1
+    if draw * possible < lost:
+        return LOST
+    waiting = chances[least:].sum()
+    for time in range(least, len(chances)):
+        # All orders that have waited long enough arrive together, by one draw a period.
+        if draws.arrivals[s, placed + time] * waiting < chances[time]:
+            return time
+        waiting -= chances[time]
+    return len(chances) - 1
+
+
+@compiled
+def draw_lead_times(chances: Floats, lost: float, columns: int, terms: Terms, draws: Draws, lead: Ints) -> None:
+    """Fill `lead` (orders, paths) with lead times: of orders on the way in so many columns, then of new ones."""
+    for s in range(lead.shape[1]):
+        for k in range(columns):
+            waited = columns - k
+            least = waited + (1 if terms.shown else 0)
+            lead[k, s] = lead_time(chances, lost, least, -waited, s, draws.orders[s, k], draws, terms.crossing)
+        for t in range(len(lead) - columns):
+            draw = draws.orders[s, columns + t]
+            lead[columns + t, s] = lead_time(chances, lost, 0, t, s, draw, draws, terms.crossing)
+
+
+@compiled
+def put_on_way(pipeline: Floats, lead: Ints, share: float, arrivals: Floats, on_way: Floats) -> None:
+    """Fill `arrivals` (periods, paths) with what is on the way, and `on_way` (paths,) with its sum."""
+    columns = len(pipeline)
+    arrivals[:] = 0.0
+    for k in range(columns):
+        if pipeline[k] > 0.0:
+            for s in range(arrivals.shape[1]):
+                if lead[k, s] != LOST:
+                    arrivals[lead[k, s] - (columns - k), s] += share * pipeline[k]
+    on_way[:] = 0.0
+    for each in arrivals:
+        on_way += each
+
+
+@compiled
+def fill_cover(demand: Floats, span: int, means: Floats, cover: Floats) -> None:
+    """Fill `means` (periods,) and `cover` (periods, 1) with the mean demand of each period and of those of an order."""
+    for t in range(len(means)):
+        means[t] = demand[t].mean()
+    for t in range(len(means)):
+        cover[t, 0] = means[t : t + span].mean()
+
+
+@compiled
+def doomed_today(futures: Futures, unit: Unit, span: int, work: Work) -> float:
+    """Units of stock and orders on the way that are thrown away before the last period that an order covers."""
+    paths, found = futures.demand.shape[1], 0.0
+    if unit.shelf.life > 0:
+        for s in range(paths):
+            found += expected_waste(-2, futures.arrivals, 0, s, futures.cover[0, 0], span - 1, unit.shelf, work)
+    return float(found / paths)
+
+
+@compiled
+def order_up_to_level(level: float, futures: Futures, limit: float, unit: Unit, doomed: float) -> float:
+    """Order of today that fills stock and orders on the way up to a level, in periods of demand."""
+    on_way = futures.arrivals.T.sum() / futures.demand.shape[1]
+    wanted = (level * futures.cover[0, 0] + doomed - unit.stock - on_way) / unit.arriving
+    return float(order_of(wanted, limit, futures.may_order[0], unit))
+
+
+@compiled
+def best_level(
+    futures: Futures, limit: float, unit: Unit, terms: Terms, longest: int, work: Work
+) -> tuple[float, float, float]:
+    """Order-up-to level with the largest profit, in periods of demand, the order that reaches it, and that profit."""
+    by_path, span = futures.demand.T, longest + terms.review
+    spread = by_path[:, : min(span, by_path.shape[1])].std() / max(futures.cover[0, 0], 1e-12)
+    top = span + 3.0 * max(1.0, spread * math.sqrt(span))
+    tried, level, earned = np.empty(LEVELS), np.empty(LEVELS), np.empty(LEVELS)
+    doomed = doomed_today(futures, unit, span, work)
+    for c in range(LEVELS):
+        level[c] = top * c / (LEVELS - 1)
+        tried[c] = order_up_to_level(level[c], futures, limit, unit, doomed)
+    rolled_out(tried, level, LEVELS, futures, unit, terms, work, earned)
+    best, value, behind = 0.0, -np.inf, 0.0
+    for c in range(LEVELS):
+        if earned[c] > value:
+            best, value, behind = tried[c], earned[c], level[c]
+    return behind, best, value
+
+
+@compiled
+def improved(
+    start: float,
+    value: float,
+    level: float,
+    limit: float,
+    futures: Futures,
+    unit: Unit,
+    terms: Terms,
+    work: Work,
+) -> tuple[float, float, float, float]:
+    """Best of the orders of today around `start`, each continued by a level, and its profit; then the second best.
+
+    `start` itself has that `value`; it is tried as well where that is not known (-inf).
+    """
+    cover, may_order = futures.cover[0, 0], futures.may_order[0]
+    reach = REACH * max(cover * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
+    low = max(start - reach, 0.0)
+    step = (start + reach - low) / (ORDERS - 1)
+    tried, levels, earned = np.empty(ORDERS + 1), np.full(ORDERS + 1, level), np.empty(ORDERS + 1)
+    count = 0
+    if value == -np.inf:
+        tried[0], count = start, 1
+    for c in range(ORDERS):
+        wanted = order_of(low + c * step, limit, may_order, unit)
+        if wanted != start and (count == 0 or wanted != tried[count - 1]):
+            tried[count], count = wanted, count + 1
+    rolled_out(tried, levels, count, futures, unit, terms, work, earned)
+    best, second, behind = start, start, -np.inf
+    for c in range(count):
+        if earned[c] > value:
+            second, behind = best, value
+            best, value = tried[c], earned[c]
+        elif earned[c] > behind:
+            second, behind = tried[c], earned[c]
+    return best, value, second, behind
+
+
+@compiled
 def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws) -> Found:
     """Find price and order of every series."""
     n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
@@ -152,143 +292,3 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
         if found.next_value[i] == -np.inf and behind > -np.inf:
             found.next_price[i], found.next_order[i], found.next_value[i] = found.price[i], second, behind
     return found
-
-
-@compiled
-def best_level(
-    futures: Futures, limit: float, unit: Unit, terms: Terms, longest: int, work: Work
-) -> tuple[float, float, float]:
-    """Order-up-to level with the largest profit, in periods of demand, the order that reaches it, and that profit."""
-    by_path, span = futures.demand.T, longest + terms.review
-    spread = by_path[:, : min(span, by_path.shape[1])].std() / max(futures.cover[0, 0], 1e-12)
-    top = span + 3.0 * max(1.0, spread * math.sqrt(span))
-    tried, level, earned = np.empty(LEVELS), np.empty(LEVELS), np.empty(LEVELS)
-    doomed = doomed_today(futures, unit, span, work)
-    for c in range(LEVELS):
-        level[c] = top * c / (LEVELS - 1)
-        tried[c] = order_up_to_level(level[c], futures, limit, unit, doomed)
-    rolled_out(tried, level, LEVELS, futures, unit, terms, work, earned)
-    best, value, behind = 0.0, -np.inf, 0.0
-    for c in range(LEVELS):
-        if earned[c] > value:
-            best, value, behind = tried[c], earned[c], level[c]
-    return behind, best, value
-
-
-@compiled
-def fill_cover(demand: Floats, span: int, means: Floats, cover: Floats) -> None:
-    """Fill `means` (periods,) and `cover` (periods, 1) with the mean demand of each period and of those of an order."""
-    for t in range(len(means)):
-        means[t] = demand[t].mean()
-    for t in range(len(means)):
-        cover[t, 0] = means[t : t + span].mean()
-
-
-@compiled
-def doomed_today(futures: Futures, unit: Unit, span: int, work: Work) -> float:
-    """Units of stock and orders on the way that are thrown away before the last period that an order covers."""
-    paths, found = futures.demand.shape[1], 0.0
-    if unit.shelf.life > 0:
-        for s in range(paths):
-            found += expected_waste(-2, futures.arrivals, 0, s, futures.cover[0, 0], span - 1, unit.shelf, work)
-    return found / paths
-
-
-@compiled
-def order_up_to_level(level: float, futures: Futures, limit: float, unit: Unit, doomed: float) -> float:
-    """Order of today that fills stock and orders on the way up to a level, in periods of demand."""
-    on_way = futures.arrivals.T.sum() / futures.demand.shape[1]
-    wanted = (level * futures.cover[0, 0] + doomed - unit.stock - on_way) / unit.arriving
-    return float(order_of(wanted, limit, futures.may_order[0], unit))
-
-
-@compiled
-def improved(
-    start: float,
-    value: float,
-    level: float,
-    limit: float,
-    futures: Futures,
-    unit: Unit,
-    terms: Terms,
-    work: Work,
-) -> tuple[float, float, float, float]:
-    """Best of the orders of today around `start`, each continued by a level, and its profit; then the second best.
-
-    `start` itself has that `value`; it is tried as well where that is not known (-inf).
-    """
-    cover, may_order = futures.cover[0, 0], futures.may_order[0]
-    reach = REACH * max(cover * terms.review, 1.0 if unit.multiple == 1.0 else 0.0, unit.multiple)
-    low = max(start - reach, 0.0)
-    step = (start + reach - low) / (ORDERS - 1)
-    tried, levels, earned = np.empty(ORDERS + 1), np.full(ORDERS + 1, level), np.empty(ORDERS + 1)
-    count = 0
-    if value == -np.inf:
-        tried[0], count = start, 1
-    for c in range(ORDERS):
-        wanted = order_of(low + c * step, limit, may_order, unit)
-        if wanted != start and (count == 0 or wanted != tried[count - 1]):
-            tried[count], count = wanted, count + 1
-    rolled_out(tried, levels, count, futures, unit, terms, work, earned)
-    best, second, behind = start, start, -np.inf
-    for c in range(count):
-        if earned[c] > value:
-            second, behind = best, value
-            best, value = tried[c], earned[c]
-        elif earned[c] > behind:
-            second, behind = tried[c], earned[c]
-    return best, value, second, behind
-
-
-@compiled
-def draw_lead_times(chances: Floats, lost: float, columns: int, terms: Terms, draws: Draws, lead: Ints) -> None:
-    """Fill `lead` (orders, paths) with lead times: of orders on the way in so many columns, then of new ones."""
-    for s in range(lead.shape[1]):
-        for k in range(columns):
-            waited = columns - k
-            least = waited + (1 if terms.shown else 0)
-            lead[k, s] = lead_time(chances, lost, least, -waited, s, draws.orders[s, k], draws, terms.crossing)
-        for t in range(len(lead) - columns):
-            draw = draws.orders[s, columns + t]
-            lead[columns + t, s] = lead_time(chances, lost, 0, t, s, draw, draws, terms.crossing)
-
-
-@compiled
-def put_on_way(pipeline: Floats, lead: Ints, share: float, arrivals: Floats, on_way: Floats) -> None:
-    """Fill `arrivals` (periods, paths) with what is on the way, and `on_way` (paths,) with its sum."""
-    columns = len(pipeline)
-    arrivals[:] = 0.0
-    for k in range(columns):
-        if pipeline[k] > 0.0:
-            for s in range(arrivals.shape[1]):
-                if lead[k, s] != LOST:
-                    arrivals[lead[k, s] - (columns - k), s] += share * pipeline[k]
-    on_way[:] = 0.0
-    for each in arrivals:
-        on_way += each
-
-
-@compiled
-def lead_time(
-    chances: Floats, lost: float, least: int, placed: int, s: int, draw: float, draws: Draws, crossing: bool
-) -> int:
-    """The lead time of an order that was placed so, given that it is at least `least`."""
-    possible = lost + chances[least:].sum()
-    if possible <= 0.0:
-        return LOST
-    if crossing:
-        reached, draw = 0.0, draw * possible
-        for time in range(least, len(chances)):
-            reached += chances[time]
-            if draw < reached:
-                return time
-        return LOST if lost > 0.0 else len(chances) - 1
-    if draw * possible < lost:
-        return LOST
-    waiting = chances[least:].sum()
-    for time in range(least, len(chances)):
-        # All orders that have waited long enough arrive together, by one draw a period.
-        if draws.arrivals[s, placed + time] * waiting < chances[time]:
-            return time
-        waiting -= chances[time]
-    return len(chances) - 1
