@@ -12,6 +12,7 @@ from lostsales.data.business_rules import BusinessRules
 from lostsales.data.calendar.clock import Clock
 from lostsales.data.feature import Feature, with_calendar_features, with_features
 from lostsales.data.format import Format
+from lostsales.data.limits import Limit
 from lostsales.data.settings import NonNegative, Number, Settings, checked, read_toml, to_toml
 from lostsales.data.shop import Shop
 from lostsales.data.supply import LONGEST, arrival_of, order_day_column
@@ -254,6 +255,11 @@ class Problem(Shop):
         None, description="The price of every row, where the table has no column of it.", examples=[2]
     )
     targets: Targets = Field(Targets(), description="Service that the shop wants, in place of the cost of a lost sale.")
+    limits: tuple[Limit, ...] = Field(
+        (),
+        description="What the orders of all products share, such as a budget or a truck, as `[[limits]]` tables.",
+        examples=[[{"most": 20000, "of": "stock"}, {"by": "supplier", "least": 500}]],
+    )
     columns: Columns = Field(Columns(), description="The names of the columns, where they differ from ours.")
     format: Format = Field(Format(), description="How numbers and dates are written, where they are text.")
     rules: BusinessRules = Field(
@@ -321,6 +327,9 @@ class Problem(Shop):
             raise ValueError(
                 "a target of service replaces the cost of a lost sale: give targets or costs.lost, not both"
             )
+        for name in (name for limit in self.limits for name in limit.attributes):
+            if name not in self.attributes:
+                raise ValueError(f"limits name {name!r}, which must be one of the attributes: {self.attributes}")
         if self.targets.by not in (None, "series", *self.attributes):
             raise ValueError(f"targets.by must be 'series' or one of the attributes, but it is {self.targets.by!r}")
         roles = [*columns.named, *(feature.name for feature in self.features), *self.attributes]

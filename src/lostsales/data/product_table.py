@@ -47,6 +47,16 @@ class ProductAttributes:
         order = np.argsort(self.names, kind="stable")
         return self.names[order], order
 
+    def texts(self, name: str, places: Ints) -> Array:
+        """An attribute of products as text, empty for an unknown product (place -1), (rows,)."""
+        if name in self.columns:
+            values = self.values[:, self.columns.index(name)]
+            return np.append(values.astype(str).astype(object), "0")[places]
+        levels = [at for at, column in enumerate(self.columns) if column.startswith(f"{name}=")]
+        texts = np.array([*(self.columns[at].partition("=")[2] for at in levels), ""], dtype=object)
+        code = np.where(self.values[:, levels].any(axis=1), self.values[:, levels].argmax(axis=1), len(levels))
+        return np.asarray(texts[np.r_[code, len(levels)][places]])
+
     def places(self, names: Array | None, rows: int) -> Ints:
         """Place of each of the named products in this table, -1 where it does not have the product, (rows,)."""
         if names is None or not len(self.names):

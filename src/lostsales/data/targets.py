@@ -1,6 +1,6 @@
 """The `[targets]` table of a problem: the service that a shop wants, in place of the cost of a lost sale."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -52,6 +52,6 @@ class Targets(Settings):
         return self.service if self.fill_rate is None else self.fill_rate
 
     @property
-    def measure(self) -> str:
+    def measure(self) -> Literal["fill_rate", "service"]:
         """What the target is of."""
         return "service" if self.fill_rate is None else "fill_rate"

@@ -14,6 +14,7 @@ from lostsales.data.sublogs import without
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.learn.fit import fit_in_shop_units
 from lostsales.learn.learner import Learner
+from lostsales.policy.allocation import OrderValues
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, merged
 from lostsales.policy.policy import Observes, Policy
@@ -63,6 +64,12 @@ class CrossFittedPolicy(PolicyBase):
         """The decisions of the policies, put together."""
         parts = [(rows, policy.explain(view.take(rows))) for policy, rows in self._rows(view)]
         return merged([part for _, part in parts], np.argsort(np.concatenate([rows for rows, _ in parts])))
+
+    def order_values(self, view: View) -> OrderValues | None:
+        """Values of orders by the policies, put together."""
+        parts = [(rows, policy.order_values(view.take(rows))) for policy, rows in self._rows(view)]
+        back = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        return OrderValues.joined([part for _, part in parts], back)
 
     def _rows(self, view: View) -> list[tuple[Policy, Ints]]:
         """Each policy that decides for any series, and their rows in the view."""

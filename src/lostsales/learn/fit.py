@@ -86,6 +86,8 @@ def fit(
 def fit_in_shop_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner to relative rows, so that the result does not depend on units, and answer in those of the shop."""
     shop = log.decisions("fit")
+    if shop.problem.limits and learner.meets_targets is False:
+        raise SettingError(f"{learner.method} has no limits that products share, only the planner and lookahead do")
     if shop.problem.targets.wanted is not None and learner.meets_targets is not None:
         return fit_to_targets(learner, shop, lambda priced: _fit_at_costs(learner, priced), progress)
     return _fit_at_costs(learner, shop, progress)

@@ -196,7 +196,7 @@ def _measure(log: DecisionLog, groups: TargetGroups, targets: Targets, seed: int
     """Shares that a policy reaches in the demand estimated from a log, by group."""
     count = len(groups.names)
 
-    def share(flow: Flow, group: Floats, counted: Floats) -> Floats:
+    def share(flow: Flow, group: Ints, counted: Floats) -> Floats:
         """By group, from the sums over rows of each."""
         if targets.measure == "fill_rate":
             met, of = flow.sales, flow.demand

@@ -10,6 +10,7 @@ import numpy as np
 from lostsales import plots
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.feature import Feature
+from lostsales.policy.allocation import OrderValues
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.file_format import save
@@ -51,6 +52,10 @@ class PolicyBase:
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:  # noqa: ARG002
         """None: it knows no law of demand."""
+        return None
+
+    def order_values(self, view: View) -> OrderValues | None:  # noqa: ARG002
+        """None: it values no orders."""
         return None
 
     def demand_futures(self, view: View, price: Floats, features: Sequence[Features]) -> Floats | None:  # noqa: ARG002

@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.candidate_grid import CandidateGrid
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
+from lostsales.policy.allocation import OrderValues
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.view import Action, Features, View
@@ -70,6 +71,10 @@ class Policy(Protocol):
 
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
         """Expectations of another action today; None where it has no demand model."""
+        ...
+
+    def order_values(self, view: View) -> OrderValues | None:
+        """Value of candidate orders at the prices it decides; None where it does not value them."""
         ...
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:

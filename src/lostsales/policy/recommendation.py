@@ -15,6 +15,7 @@ from lostsales.data.reading.table import open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.decision import Decision
+from lostsales.policy.limits import AppliedLimit, within_limits
 from lostsales.policy.next_day import next_day
 from lostsales.policy.open_day import OpenDay, read_open_day
 from lostsales.policy.policy import SavedPolicy
@@ -43,6 +44,7 @@ class Recommendation:
     problem: Problem
     keys: dict[str, Array]  # the columns that name a row, as they came
     columns: dict[str, Array]  # price and order by their names in the table, depth, value, ...
+    limits: tuple[AppliedLimit, ...] = ()  # that the products share, and what the orders use of them
 
     @property
     def table(self) -> dict[str, Array]:
@@ -153,7 +155,8 @@ def open_day(policy: SavedPolicy, recent: Any, today: Any, *, repeats: bool = Fa
 
 def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> Recommendation:
     """Decide for an open day; what drove the prices, in words, takes longer than the decisions."""
-    problem, decision = policy.problem, policy.explain(day.view)
+    view, limits = within_limits(policy, day.view)
+    problem, decision = policy.problem, policy.explain(view)
     _check_usable(decision)
     flags = day.flags | decision_flags(decision)
     actions = {problem.columns.price: decision.price, problem.columns.order: decision.order}
@@ -176,7 +179,7 @@ def recommended(policy: SavedPolicy, day: OpenDay, *, reasons: bool = True) -> R
         served = 1.0 - decision.more["expected_lost"] / np.where(demand > 0, demand, 1.0)
         others["expected_fill_rate"] = np.where(demand > 0, served, 1.0)
     more = others | decision.more | (decision.reasons() if reasons else {})
-    return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX))
+    return Recommendation(policy.problem, day.keys, actions | beside(more, actions, PREFIX), limits)
 
 
 def _check_usable(decision: Decision) -> None:

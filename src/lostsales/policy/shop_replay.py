@@ -18,6 +18,7 @@ from lostsales.data.progress import Progress
 from lostsales.demand.shop import RealisedDemand
 from lostsales.policy.deliveries import Pipeline, deliver
 from lostsales.policy.history import log_as_asked
+from lostsales.policy.limits import within_limits
 from lostsales.policy.period import Flow, Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
@@ -148,7 +149,7 @@ def _replay_segments(
         action = Action(log.price[rows], log.order[rows])
         decides = (period >= warm_up) & (period < length)
         if decides.any():
-            own = policy.decide(view, rng)
+            own = policy.decide(within_limits(policy, view)[0], rng)
             action = Action(*(np.where(decides, new, old) for new, old in zip(own, action, strict=True)))
         demand = realised.at(draw, rows, action.price)
         if pipeline is not None:

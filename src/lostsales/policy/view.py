@@ -83,6 +83,7 @@ class View:
     dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
     # (series, longest shelf life) stock by remaining life, the last period first; None where it is not known
     ages: Floats | None = None
+    settled: Floats | None = None  # (series,) orders that limits over all products have settled, None without limits
 
     @property
     def on_order(self) -> Floats:
@@ -139,6 +140,7 @@ class View:
             recent=None if self.recent is None else self.recent.take(rows),
             dates=None if self.dates is None else self.dates[rows],
             ages=None if self.ages is None else self.ages[rows],
+            settled=None if self.settled is None else self.settled[rows],
         )
 
 

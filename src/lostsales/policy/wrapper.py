@@ -9,6 +9,7 @@ import numpy as np
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
+from lostsales.policy.allocation import OrderValues
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.expected import Expected
 from lostsales.policy.policy import Observes, Policy
@@ -47,6 +48,10 @@ class PolicyWrapper(PolicyBase, Generic[Inside]):
     def expect(self, view: View, action: Action, unit_cost: Floats | None = None) -> Expected | None:
         """Expectations of the policy inside."""
         return self.policy.expect(view, action, unit_cost)
+
+    def order_values(self, view: View) -> OrderValues | None:
+        """Values of orders by the policy inside."""
+        return self.policy.order_values(view)
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
         """Equally likely demands by the policy inside."""

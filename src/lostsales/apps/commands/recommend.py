@@ -1,5 +1,7 @@
 """`lostsales recommend`."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,14 +9,16 @@ import typer
 
 from lostsales.apps.commands.options import Full, Json, PolicyFile
 from lostsales.apps.commands.reading import rows_source
-from lostsales.apps.console import screen, show
+from lostsales.apps.console import print_notes, screen, show
 from lostsales.apps.tables import json_rows, key_texts, print_wide, write_result
 
 if TYPE_CHECKING:
     from lostsales.data.databases.address import DatabaseAddress
+    from lostsales.policy.limits import AppliedLimit
     from lostsales.policy.recommendation import Recommendation
 
 TEXTS = ("price_reason", "order_reason", "expected_arrivals", "flag")
+MOST_LIMITS = 10  # of groups of products that are shown
 MOST_ROWS = 50  # shown in a table
 BRIEF = "expected_demand", "stockout_chance", "periods_of_cover"
 
@@ -82,16 +86,27 @@ def recommend(
         print_policy_verdict(decides)
         written = file if database is None else f"{table} of {database}"
         print_recommendation(f"Today by {policy}", found, written, full=full)
+        print_notes(limit_sentences(found.limits))
 
     show(
         as_json,
         lambda: (
             policy_verdict_json(decides)
             | {"recommendations": json_rows(found)}
+            | ({"limits": [asdict(each) for each in found.limits]} if found.limits else {})
             | ({} if added is None else {"rows_added": added})
         ),
         text,
     )
+
+
+def limit_sentences(limits: "Sequence[AppliedLimit]") -> list[str]:
+    """Use and price of limits in words, the dearest first, and how near the orders are to the best."""
+    if not limits:
+        return []
+    shown = [each.sentence for each in sorted(limits, key=lambda each: -each.price)[:MOST_LIMITS]]
+    more = [f"and {len(limits) - MOST_LIMITS:,} more limits"] if len(limits) > MOST_LIMITS else []
+    return [*shown, *more, f"orders within these limits are at most {limits[0].gap:.2%} below the best"]
 
 
 def _stored(found: "Recommendation", policy: Path, database: "DatabaseAddress", table: str, run: str | None) -> int:

@@ -33,6 +33,7 @@ from lostsales.policy.coming_periods import split_today
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.history import log_as_asked
+from lostsales.policy.limits import within_limits
 from lostsales.policy.open_day import OpenDay
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import PolicyVerdict, verdict_of
@@ -230,6 +231,8 @@ def _without(policy: SavedPolicy, today: Table, names: dict[str, str]) -> Table:
 
 def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None, data: ShopData) -> MorningList:
     rows = 0 if day is None else len(day.view.stock)
+    if day is not None:
+        day = replace(day, view=within_limits(policy, day.view)[0])
 
     def decided(start: int) -> dict[str, Array]:
         return _decided(policy, day, np.arange(start, min(start + CHUNK, rows)), data.thresholds)

@@ -11,6 +11,7 @@ from lostsales.apps.fleet.fleet import Fleet
 from lostsales.data.feature import Feature
 from lostsales.data.problem import Problem
 from lostsales.errors import LostSalesError
+from lostsales.policy.allocation import OrderValues
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision, merged
 from lostsales.policy.expected import Expected
@@ -89,6 +90,10 @@ class FleetPolicy(PolicyBase):
         return Expected(
             **{each.name: _joined([getattr(p, each.name) for p in known], back) for each in fields(Expected)}
         )
+
+    def order_values(self, view: View) -> OrderValues | None:
+        """Values of orders of the policies, None if one of them values none."""
+        return OrderValues.joined(*self._by_shard(view, lambda policy, part, _: policy.order_values(part)))
 
     def demand_atoms(self, view: View, price: Floats) -> Floats | None:
         """Demand atoms of the policies, as many as the policy with the fewest has."""

@@ -22,9 +22,17 @@ from lostsales.learn.planner.paths.explanation import OrderOutlook, PriceOutlook
 from lostsales.learn.planner.paths.prices import ProductPrices, planned_price
 from lostsales.learn.planner.paths.product_levels import ProductLevels
 from lostsales.learn.planner.paths.roll_out_loops import FOR_EVER, Shelves
-from lostsales.learn.planner.paths.search import Search, demand_paths, find_actions, shelves_of, terms_of
+from lostsales.learn.planner.paths.search import (
+    Search,
+    demand_paths,
+    find_actions,
+    shelves_of,
+    terms_of,
+    values_of_orders,
+)
 from lostsales.learn.planner.paths.search_loops import Found, Situation
 from lostsales.policy.action_grid import ActionGrid, room_of
+from lostsales.policy.allocation import OrderValues
 from lostsales.policy.base import PolicyBase
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
@@ -35,6 +43,7 @@ from lostsales.saved_fields import NonNegative, Share
 from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_REVIEW = 1_000  # periods between order days: bounds the memory that a file can ask for
+CANDIDATES = 25  # orders that are valued where products share limits
 AT_ONCE = 2_000  # rows whose futures are held in memory when decisions are explained
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
 
@@ -238,6 +247,40 @@ class PathPolicy(PolicyBase):
         margin = np.abs(price - self._costs(view).order) * decided.found.mean_demand
         return np.asarray(self.caution * uncertain[:, 0] * margin if self.sets_prices else np.zeros(len(price)))
 
+    def order_values(self, view: View) -> OrderValues:
+        """Value of orders between none and the decided one, and of larger ones where a limit may ask for them."""
+        decided = self._decided(view)
+        rules, situation, (price, order) = self.rules.of_view(view), decided.situation, decided.action
+        terms = terms_of(self.problem, self.review, hold=rules.price_every or 1, discount=self.discount)
+        top = order.copy()
+        if any(limit.least or limit.multiple for limit in self.problem.limits):
+            covered = terms.review + self.problem.lead_times.longest
+            top = np.minimum(2 * order + covered * decided.found.mean_demand, situation.limit)
+        orders = top[:, None] * np.linspace(0, 1, CANDIDATES)
+        step = situation.multiple[:, None]
+        orders = np.where(step > 0, step * np.rint(orders / np.where(step > 0, step, 1.0)), orders)
+        if self.problem.orders is not None:
+            listed = np.array(self.problem.orders)
+            orders = listed[np.maximum(np.searchsorted(listed, orders + 1e-9, side="right") - 1, 0)]
+        orders = np.sort(np.column_stack([orders, order]), axis=1)
+        is_first = np.diff(orders, axis=1, prepend=-1.0) > 0
+        may = (orders == 0) | (orders >= situation.minimum[:, None]) & (orders <= situation.limit[:, None])
+        planned = decided.plan.price.copy()
+        planned[:, : terms.hold] = price[:, None]
+        dates = self._dates(view, planned.shape[1])
+        exposure = self.market.exposure(decided.plan.at, planned, decided.plan.inputs, dates)
+        at_price = situation._replace(price=planned, exposure=np.ascontiguousarray(exposure))
+        values = values_of_orders(decided.levels, at_price, terms, self.search, np.ascontiguousarray(orders))
+        # The search ended at the decided order: what looks better by a hair is left to it.
+        is_own = orders == order[:, None]
+        own_value = np.where(is_own, values, -np.inf).max(axis=1, keepdims=True)
+        values[:, :1] = np.minimum(values[:, :1], own_value)  # to order nothing is always possible
+        is_one = is_first & (is_own | (may & (values < own_value)))
+        is_one[:, 0] = True
+        named = {name for limit in self.problem.limits for name in limit.attributes}
+        attributes = {name: self.products.attributes.texts(name, decided.plan.at) for name in named}
+        return OrderValues(orders, np.where(is_one, values, -np.inf), situation.costs.order, attributes)
+
     def _demands(self, decided: _Decided, price: Floats) -> Floats:
         """Sampled demands of today at prices, (rows, paths); NaN where nothing is known of demand at a price."""
         plan = decided.plan
@@ -290,6 +333,8 @@ class PathPolicy(PolicyBase):
         action = nearest_allowed(
             self.problem, rules, Action(found.price, found.order), view, features, situation.multiple, costs.order
         )
+        if view.settled is not None:
+            action = action._replace(order=view.settled)
         return _Decided(action, found, levels, situation, plan, dates)
 
     def _shelves(self, at: Ints, view: View) -> Shelves:

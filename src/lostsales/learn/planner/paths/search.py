@@ -12,7 +12,7 @@ from lostsales.data.supply import periods_to_order
 from lostsales.demand.model.moving_level_loops import RATES
 from lostsales.demand.model.moving_levels import MovingLevels, PathDraws, stratified
 from lostsales.learn.planner.paths.roll_out_loops import FOR_EVER, Shelves, Terms
-from lostsales.learn.planner.paths.search_loops import Draws, Found, Situation, search_actions
+from lostsales.learn.planner.paths.search_loops import Draws, Found, Situation, order_values, search_actions
 from lostsales.policy.shelf import Shelf
 from lostsales.policy.view import View
 from lostsales.types import Floats, Ints
@@ -49,6 +49,16 @@ def find_actions(levels: MovingLevels, situation: Situation, terms: Terms, searc
     periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
     draws = common_draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
     found: Found = search_actions(levels.weighted, RATES, levels.counted, situation, terms, draws)
+    return found
+
+
+def values_of_orders(
+    levels: MovingLevels, situation: Situation, terms: Terms, search: Search, orders: Floats
+) -> Floats:
+    """Value of orders at the planned prices of a situation, (series, orders)."""
+    periods, longest = situation.exposure.shape[1], situation.chances.shape[1] - 1
+    draws = common_draws(search.paths, periods, situation.pipeline.shape[1], longest, search.seed)
+    found: Floats = order_values(levels.weighted, RATES, levels.counted, situation, terms, draws, orders)
     return found
 
 
