@@ -57,10 +57,10 @@ def test_where_series_differ_each_has_its_range() -> None:
         assert (each.lowest_price, each.highest_price) == pytest.approx((0.8 * usual, 1.2 * usual))
         assert each.highest_order % 6 == 0
     lines = [text for _, text in found.as_lines()]
-    assert lines[0].startswith("prices 0.8, 1, 1.2 times each series' usual price, rounded to ")
-    assert "times each series' mean sales, in multiples of 6" in lines[1]
+    assert lines[0].startswith("prices 0.8, 1, 1.2 times each product's usual price, rounded to ")
+    assert "times each product's mean sales, in multiples of 6" in lines[1]
     assert lines[2].startswith("s0: prices 4 to 6, orders 0 to ")
-    assert lines[-1] == "... and 1 more series"
+    assert lines[-1] == "... and 1 more products"
 
 
 def test_a_log_without_orders_has_prices_only() -> None:

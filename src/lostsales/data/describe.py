@@ -84,10 +84,10 @@ class GridFacts:
         prices, orders = self.prices, self.orders
         text = f"prices {_candidates(prices)}"
         if prices.relative:
-            text = f"prices {_candidates(prices)} times each series' usual price{self._rounding()}"
+            text = f"prices {_candidates(prices)} times each product's usual price{self._rounding()}"
         lines = [(HEADING, text)]
         if orders is not None:
-            of = " times each series' mean sales" if orders.relative else ""
+            of = " times each product's mean sales" if orders.relative else ""
             listed = orders.count <= LISTED
             unit = "multiples" if orders.relative else "steps"
             cases = f", in {unit} of {_number(orders.multiple)}" if orders.multiple and not listed else ""
@@ -97,7 +97,7 @@ class GridFacts:
             bought = f", orders {_number(each.lowest_order)} to {_number(each.highest_order)}"
             lines.append(("", own + ("" if orders is None else bought)))
         if (more := len(self.series) - SHOWN_SERIES) > 0:
-            lines.append(("", f"... and {more:,} more series"))
+            lines.append(("", f"... and {more:,} more products"))
         return lines
 
     def _rounding(self) -> str:

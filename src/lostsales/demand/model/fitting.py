@@ -64,6 +64,7 @@ def _fit_once(
     learned = exposure * usable
     response = fit_response(panel.demand, learned, panel.censored, history, panel.group, spread, start=start)
     mean = response.level * exposure * np.exp(response.log_factor(history))
-    others = response.means_of_others(mean)
-    spread = spread_around(others, panel.demand, panel.censored, panel.exposure > 0, response.wider, spread, seed)
+    # Not the spread of the law but of forecasts, whose means are no better than these: nothing is wider.
+    others, exact = response.means_of_others(mean), np.ones(mean.shape)
+    spread = spread_around(others, panel.demand, panel.censored, panel.exposure > 0, exact, spread, seed)
     return response, season, spread, seasons if any(seasons) else None

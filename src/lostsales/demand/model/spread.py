@@ -103,8 +103,8 @@ def spread_around(
     rows = np.flatnonzero(seen)
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
-    mean, demand, censored, wider = (each.reshape(-1)[rows] for each in (mean, demand, censored, wider))
-    return likeliest_spread(mean, demand, censored, first.integer, first, wider)
+    mean, demand, wider = (each.reshape(-1)[rows] for each in (mean, demand, wider))
+    return likeliest_spread(mean, demand, censored.reshape(-1)[rows], first.integer, first, wider)
 
 
 def own_spreads(
