@@ -145,6 +145,8 @@ def _replay_segments(
             order_phase=shop.supply.order_phase(log.period[rows]),
             recent=replace(shown.before(period), period=dates),
             dates=log.period[rows],
+            season_end=None if log.season_end is None else log.season_end[rows],
+            salvage=None if log.salvage is None else log.salvage[rows],
         )
         action = Action(log.price[rows], log.order[rows])
         decides = (period >= warm_up) & (period < length)

@@ -54,6 +54,9 @@ class Situation(NamedTuple):
     minimum: Floats  # an order is none or at least this
     limit: Floats  # the most that may be ordered today
     shelves: Shelves = FOR_EVER
+    # Where seasons end, (series,): value of a unit that is left then, NaN where one ends later, and periods until then.
+    salvage: Floats = np.empty(0)
+    last: Ints = np.empty(0, dtype=np.int64)
 
 
 def kept_prices(price: Floats, periods: int) -> dict[str, Any]:
@@ -225,6 +228,59 @@ def improved(
 
 
 @compiled
+def opened(
+    i: int,
+    at: Situation,
+    terms: Terms,
+    draws: Draws,
+    demand: Floats,
+    lead: Ints,
+    arrivals: Floats,
+    common_lead: Ints,
+    means: Floats,
+    cover: Floats,
+    on_way: Floats,
+    work: Work,
+) -> tuple[Futures, Unit]:
+    """Futures of a series at its planned prices, in the room that is given for them, and the series."""
+    columns, longest = at.pipeline.shape[1], at.chances.shape[1] - 1
+    if i == 0 or at.lost[i] != at.lost[i - 1] or (at.chances[i] != at.chances[i - 1]).any():
+        draw_lead_times(at.chances[i], at.lost[i], columns, terms, draws, lead)
+        for t in range(len(common_lead)):
+            times = lead[columns + t]
+            common_lead[t] = times[0] if (times == times[0]).all() else MIXED
+    put_on_way(at.pipeline[i], lead, terms.share, arrivals, on_way)
+    arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
+    costs = UnitCosts(at.costs.lost[i], at.costs.order[i], at.costs.holding[i], at.costs.fixed_order)
+    worth, last, shelf = at.costs.order[i], len(common_lead), open_shelf(at.shelves, i, work)
+    if len(at.last) > 0 and not math.isnan(at.salvage[i]):
+        worth, last = at.salvage[i], at.last[i]
+    unit = Unit(at.stock[i], costs, at.multiple[i], at.minimum[i], arriving, worth, last, shelf)
+    fill_cover(demand, longest + terms.review, means, cover)
+    futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
+    return futures, unit
+
+
+@compiled
+def order_values(
+    state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws, orders: Floats
+) -> Floats:
+    """Value of orders of today at the planned prices, each continued by the best level, (series, orders)."""
+    n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
+    longest, value, level = at.chances.shape[1] - 1, np.empty(orders.shape), np.empty(orders.shape[1])
+    demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
+    arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
+    means, cover, on_way = np.empty(periods), np.empty((periods, 1)), np.empty(paths)
+    work = work_of(demand, arrivals, at.shelves.units.shape[1])
+    for i in range(n):
+        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand)
+        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
+        level[:] = best_level(futures, at.limit[i], unit, terms, longest, work)[0]
+        rolled_out(orders[i], level, orders.shape[1], futures, unit, terms, work, value[i])
+    return value
+
+
+@compiled
 def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws) -> Found:
     """Find price and order of every series."""
     n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
@@ -276,54 +332,3 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
         if found.next_value[i] == -np.inf and behind > -np.inf:
             found.next_price[i], found.next_order[i], found.next_value[i] = found.price[i], second, behind
     return found
-
-
-@compiled
-def order_values(
-    state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws, orders: Floats
-) -> Floats:
-    """Value of orders of today at the planned prices, each continued by the best level, (series, orders)."""
-    n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
-    longest, value, level = at.chances.shape[1] - 1, np.empty(orders.shape), np.empty(orders.shape[1])
-    demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
-    arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
-    means, cover, on_way = np.empty(periods), np.empty((periods, 1)), np.empty(paths)
-    work = work_of(demand, arrivals, at.shelves.units.shape[1])
-    for i in range(n):
-        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand)
-        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
-        level[:] = best_level(futures, at.limit[i], unit, terms, longest, work)[0]
-        rolled_out(orders[i], level, orders.shape[1], futures, unit, terms, work, value[i])
-    return value
-
-
-@compiled
-def opened(
-    i: int,
-    at: Situation,
-    terms: Terms,
-    draws: Draws,
-    demand: Floats,
-    lead: Ints,
-    arrivals: Floats,
-    common_lead: Ints,
-    means: Floats,
-    cover: Floats,
-    on_way: Floats,
-    work: Work,
-) -> tuple[Futures, Unit]:
-    """Futures of a series at its planned prices, in the room that is given for them, and the series."""
-    columns, longest = at.pipeline.shape[1], at.chances.shape[1] - 1
-    if i == 0 or at.lost[i] != at.lost[i - 1] or (at.chances[i] != at.chances[i - 1]).any():
-        draw_lead_times(at.chances[i], at.lost[i], columns, terms, draws, lead)
-        for t in range(len(common_lead)):
-            times = lead[columns + t]
-            common_lead[t] = times[0] if (times == times[0]).all() else MIXED
-    put_on_way(at.pipeline[i], lead, terms.share, arrivals, on_way)
-    arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
-    costs = UnitCosts(at.costs.lost[i], at.costs.order[i], at.costs.holding[i], at.costs.fixed_order)
-    shelf = open_shelf(at.shelves, i, work)
-    unit = Unit(at.stock[i], costs, at.multiple[i], at.minimum[i], arriving, shelf)
-    fill_cover(demand, longest + terms.review, means, cover)
-    futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
-    return futures, unit
