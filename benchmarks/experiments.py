@@ -82,14 +82,25 @@ def _spread(row: dict[str, str]) -> str:
     return f"{float(row['mean']):.1f} ({float(row['median']):.1f}, {float(row['least']):.1f})"
 
 
-def verdicts(folder: Path) -> str:
-    """The first table of the summary: every claim by behaviour."""
-    lines = (folder / "summary.md").read_text(encoding="utf-8").splitlines()
-    first = next(at for at, line in enumerate(lines) if line.startswith("| claim"))
-    return "\n".join(lines[first : lines.index("", first)])
+def verdicts(folders: dict[str, Path]) -> str:
+    """Every claim by experiment and behaviour: its verdict, and the mean difference."""
+    found: dict[tuple[str, str, str], str] = {}
+    columns: list[tuple[str, str]] = []
+    for name, folder in folders.items():
+        with (folder / "claims.csv").open(encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if int(row["n"])]
+        behaviours = list(dict.fromkeys(row["behaviour"] for row in rows if row["behaviour"] != "any"))
+        columns += [(name, each) for each in behaviours]
+        for row in rows:
+            for each in behaviours if row["behaviour"] == "any" else (row["behaviour"],):
+                found[row["claim"], name, each] = f"{row['verdict']}, {float(row['mean']):.1f}"
+    claims = list(dict.fromkeys(claim for claim, *_ in found))
+    lines = [[claim, *(found.get((claim, *column), "") for column in columns)] for claim in claims]
+    return markdown_table(["claim", *(f"`{name.removeprefix('faithful-')}`, {each}" for name, each in columns)], lines)
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or EXPERIMENTS:
-        done = run(name)
-        print("\n\n".join([name, verdicts(done), distribution(done)]))
+    done = {name: run(name) for name in sys.argv[1:] or EXPERIMENTS}
+    print(verdicts(done))
+    for name, folder in done.items():
+        print("\n\n".join([name, distribution(folder)]))

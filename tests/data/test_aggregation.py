@@ -30,6 +30,14 @@ def test_lines_of_a_till_become_the_days_they_came_from(tmp_path: Path) -> None:
     )
 
 
+def test_a_table_of_one_product_gets_a_column_that_names_it() -> None:
+    days = pd.DataFrame({"day": pd.date_range("2026-03-02", periods=30), "price": [2.0, 2.5] * 15, "sold": range(30)})
+    found = pd.DataFrame(aggregate(days).columns)
+    assert set(found["product"]) == {"product"}
+    assert found["sold"].tolist() == list(range(30))
+    assert read_log(found, propose(found).problem).names.tolist() == ["product"]
+
+
 def test_the_money_of_lines_is_summed_and_gives_the_price() -> None:
     lines = pd.DataFrame(
         {

@@ -22,6 +22,7 @@ SUMMED = (
     "time_out",
     "revenue",
 )  # with sales; of these nothing happens in a filled row
+ONLY = "product"  # name of the column that a table of one product gets, and of that product
 DATE = "date"  # name of the period where it was in two columns
 
 
@@ -98,6 +99,8 @@ def aggregate(source: Any, by: str = "day") -> Aggregate:
     order = ", ".join(identifier(each) for each in (*facts.keys.series, name))
     found = table.connection.execute(f"SELECT * FROM periods WHERE {within} ORDER BY {order}").fetchnumpy()
     columns = {each: _plain(column) for each, column in found.items()}
+    if not groups:
+        columns = {ONLY: np.full(kept, ONLY)} | columns
     notes = [] if kept == all_rows else [f"{by}s that the table does not cover from end to end are left out"]
     returned = np.count_nonzero(columns[sales.name] < 0)
     if returned:

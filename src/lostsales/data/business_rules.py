@@ -92,6 +92,17 @@ class BusinessRules(StrictSettings):
     price_every: Annotated[int, Field(ge=1, le=1_000)] | None = Field(
         None, description="Periods for which a price is kept once it has changed; by default 1.", examples=[7]
     )
+    markdowns_only: bool = Field(
+        False,
+        description="Prices may stay or fall, never rise: against the price of the period before.",
+        examples=[True],
+    )
+    most_price_changes: Annotated[int, Field(ge=0, le=20)] | None = Field(
+        None,
+        description="Price changes of a product in its recent rows and until its season ends (`season_end`); the "
+        "planner spends them where they are worth most.",
+        examples=[3],
+    )
     forbidden: tuple[tuple[float, float], ...] = Field(
         (),
         max_length=MOST_FORBIDDEN,

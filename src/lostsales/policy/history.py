@@ -147,6 +147,8 @@ def view_of_rows(log: SalesLog, runs: Runs, rows: Ints) -> View:
         recent=recent,
         dates=log.period[rows],
         ages=ages,
+        season_end=None if log.season_end is None else log.season_end[rows],
+        salvage=None if log.salvage is None else log.salvage[rows],
     )
 
 

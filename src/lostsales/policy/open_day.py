@@ -13,7 +13,7 @@ from lostsales.data.problem import Problem
 from lostsales.data.reading.checks import check_calendar, check_closings
 from lostsales.data.reading.columns import ColumnReader
 from lostsales.data.reading.findings import Findings, listed
-from lostsales.data.reading.log_columns import fill_calendar
+from lostsales.data.reading.log_columns import fill_calendar, read_salvage, read_season_end
 from lostsales.data.reading.perishing import read_ages
 from lostsales.data.reading.supply import pipeline_texts, read_on_order
 from lostsales.data.reading.table import Table
@@ -187,6 +187,8 @@ def read_open_day(
             recent=history,
             dates=day.period,
             ages=ages,
+            season_end=None if day.season is None else day.season[0],
+            salvage=None if day.season is None else day.season[1],
         ),
         flags={
             UNSEEN_LEVEL: day.unseen,
@@ -216,6 +218,7 @@ class _Today:
     attributes: dict[str, Array]  # as text, those that the table has
     on_order: Floats | None  # (rows, pipeline length) as given
     ages: Floats | None  # (rows, longest shelf life) stock by remaining life, as given
+    season: tuple[Array, Floats] | None  # last periods and salvage values, each (rows,)
 
     @classmethod
     def read(cls, problem: Problem, today: Table, *, repeats: bool) -> "_Today":
@@ -243,6 +246,7 @@ class _Today:
             if units is not None:
                 findings.check(units > MOST_NUMBER, f"{name} must be at most {MOST_NUMBER:g}", units)
         on_order, ages = read_on_order(reader, problem), read_ages(reader, problem, stock)
+        end, salvage = read_season_end(reader, problem, period), read_salvage(reader, problem)
         findings.raise_if_any()
         period = period.astype(np.int64) if period.dtype.kind == "f" else period
         fill_calendar(problem, period, features)
@@ -269,6 +273,7 @@ class _Today:
             attributes=attributes,
             on_order=on_order,
             ages=ages,
+            season=None if end is None or salvage is None else (end, salvage),
         )
 
     @property

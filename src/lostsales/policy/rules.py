@@ -44,6 +44,10 @@ class Rules(BusinessRules):
         What prices end in, such as (0.99, 0.49).
     price_ladder : tuple of float, optional
         Only these prices of the grid.
+    markdowns_only : bool
+        Prices may stay or fall; waived where all prices of the grid are higher.
+    most_price_changes : int, optional
+        Price changes of a product until its season ends.
     price_beyond : float
         Share by which prices may leave the range at which a product was sold.
     forbidden : tuple of (price, order)
@@ -74,7 +78,12 @@ class Rules(BusinessRules):
     def limits_changes(self) -> bool:
         """True where the last price matters."""
         named = [{"greatest_price_change", "greatest_price_change_percent"} & set(each.given) for each in self.own]
-        return self.greatest_price_change is not None or self.greatest_price_change_percent is not None or any(named)
+        return (
+            self.markdowns_only
+            or self.greatest_price_change is not None
+            or self.greatest_price_change_percent is not None
+            or any(named)
+        )
 
     def of_log(self, log: SalesLog) -> "Rules":
         """These rules, those of some products by the names of their series in a log."""
@@ -159,6 +168,9 @@ class Rules(BusinessRules):
         stuck = ~may.any(axis=1)
         if stuck.any():
             raise SettingError(f"the rules leave no action where the stock is {stock[stuck][0]:g}")
+        if self.markdowns_only:
+            lower = may & ~exceeds(price, last_price[:, None])  # an unknown price binds nothing
+            may = np.where(lower.any(axis=1, keepdims=True), lower, may)
         for most in self._greatest_changes(last_price):
             near = may & ~exceeds(np.abs(price - last_price[:, None]), most[:, None])
             may = np.where(near.any(axis=1, keepdims=True), near, may)

@@ -83,6 +83,8 @@ class View:
     dates: Array | None = None  # (series,) the period as dates or numbers, None in a simulation
     # (series, longest shelf life) stock by remaining life, the last period first; None where it is not known
     ages: Floats | None = None
+    season_end: Array | None = None  # (series,) last period in which each is sold, as `dates`; None where one for all
+    salvage: Floats | None = None  # (series,) what a unit brings that is left then; None where one for all
     settled: Floats | None = None  # (series,) orders that limits over all products have settled, None without limits
 
     @property
@@ -140,6 +142,8 @@ class View:
             recent=None if self.recent is None else self.recent.take(rows),
             dates=None if self.dates is None else self.dates[rows],
             ages=None if self.ages is None else self.ages[rows],
+            season_end=None if self.season_end is None else self.season_end[rows],
+            salvage=None if self.salvage is None else self.salvage[rows],
             settled=None if self.settled is None else self.settled[rows],
         )
 

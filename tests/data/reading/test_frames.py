@@ -347,6 +347,8 @@ def test_prices_from_revenue_are_those_of_the_last_sale() -> None:
     assert found.price.tolist() == [1.5, 1.5, 1.5, 0.99, 0.99]
     given = log_of(problem, **taken | {"price": [None, None, 2, None, None]})
     assert given.price.tolist() == [1.5, 1.5, 2, 0.99, 0.99]
+    either = log_of(problem, **taken | {"price": [None, None, 2, None, None], "takings": [0, 4.5, None, 2.97, 0]})
+    assert either.price.tolist() == given.price.tolist()
     never = findings(frame(**taken | {"sales": [0, 3, 0, 0, 0], "takings": [0, 4.5, 0, 0, 0]}), problem)
     assert never[0].startswith("takings must give a price in some row of each product (a column 'price' would)")
 

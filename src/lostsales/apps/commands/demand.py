@@ -40,7 +40,7 @@ def demand(
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Report what drives demand, elasticities with bands, lost demand, and what the data cannot determine.
+    """Report what drives demand, elasticities, the most profitable prices, and what the data cannot determine.
 
     Example: `lostsales demand log.parquet`
     """

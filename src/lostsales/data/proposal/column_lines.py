@@ -95,7 +95,7 @@ def _write_series(found: TableFacts, out: TomlText) -> None:
     else:
         out.todo(
             "no column names a series: if the table is one product in one place, add a column with the same value in "
-            "every row"
+            "every row (`lostsales aggregate TABLE --by day` does)"
         )
 
 

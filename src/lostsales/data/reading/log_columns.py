@@ -151,11 +151,9 @@ def _price(reader: ColumnReader, problem: Problem, sales: Floats, codes: Ints, p
     names, only, have = problem.columns, _only_price(problem), reader.table.columns
     if only is not None or names.revenue is None or names.revenue not in have:
         return _decided(reader, names.price, only)
-    revenue = reader.number(names.revenue)
-    price = price_of_revenue(revenue, sales, codes, period)
-    if names.price in have:
-        given = reader.number(names.price, gaps=True)
-        price = np.where(np.isnan(given), price, given)
+    given = reader.number(names.price, gaps=True) if names.price in have else np.full(len(sales), np.nan)
+    revenue = reader.number(names.revenue, gaps=~np.isnan(given))
+    price = np.where(np.isnan(given), price_of_revenue(revenue, sales, codes, period), given)
     without = np.isnan(price) & ~np.isnan(revenue) & ~np.isnan(sales)
     wanted = f"{names.revenue} must give a price in some row of each product (a column {names.price!r} would)"
     reader.findings.check(without, wanted, verb="sold nothing, nor did any other row of its product;")

@@ -70,7 +70,14 @@ def path_values(
                 multiple = 0.0
                 break
         unit = Unit(
-            rows.stock[row], dynamics.physics.costs, multiple, 0.0, arriving, open_shelf(rows.shelves, row, work)
+            rows.stock[row],
+            dynamics.physics.costs,
+            multiple,
+            0.0,
+            arriving,
+            dynamics.physics.costs.order,
+            periods,
+            open_shelf(rows.shelves, row, work),
         )
         later, level, best = 0, 0.0, -np.inf
         for p in range(n_prices):

@@ -178,7 +178,7 @@ class Planner(Learner):
     def fit(self, log: DecisionLog, progress: Progress | None = None) -> PlanPolicy | PathPolicy:
         """Learn the demand model of a log, and decide on its states or sample paths."""
         keys = log.problem.product
-        if is_shop(log) or (keys.shelf_life is not None and not keys.is_one_shelf):
+        if is_shop(log) or keys.season_end is not None or (keys.shelf_life is not None and not keys.is_one_shelf):
             if self.decides_by == "states":
                 raise SettingError(NO_STATES_OF_PRODUCTS)
             return self._on_paths(log)

@@ -34,7 +34,9 @@ def action_of_series(levels: MovingLevels, i: int, at: Situation, terms: Terms, 
     arrivals, lead = deliveries(at, i, terms, draws)
     periods, longest = demand.shape[1], at.chances.shape[1] - 1
     arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
-    unit = Unit(at.stock[i], at.costs.at(np.array(i)), at.multiple[i], at.minimum[i], arriving)
+    unit = Unit(
+        at.stock[i], at.costs.at(np.array(i)), at.multiple[i], at.minimum[i], arriving, at.costs.order[i], periods
+    )
     span = longest + terms.review
 
     def covered(demand: Floats) -> tuple[float, list[float]]:

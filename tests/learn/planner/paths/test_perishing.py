@@ -61,7 +61,7 @@ def test_a_roll_out_earns_what_the_periods_of_the_simulator_earn(arrival: str, i
         np.ones((periods, 1)),
         lead[:, 0] > -1,
     )
-    unit = Unit(stock, COSTS, 1.0, 0.0, 1.0, UnitShelf(3, 7.0, float(shop.product.oldest_first)))
+    unit = Unit(stock, COSTS, 1.0, 0.0, 1.0, COSTS.order, periods, UnitShelf(3, 7.0, float(shop.product.oldest_first)))
     value = np.empty(1)
     terms = terms_of(shop)
     work = work_of(demand, arrivals, 3)

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.candidate_grid import CandidateGrid
-from lostsales.data.economics import UnitCosts
+from lostsales.data.economics import UnitCosts, issue
 from lostsales.data.parallel import MOST_WORKERS
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
@@ -19,8 +19,9 @@ from lostsales.demand.model.moving_levels import MovingLevels
 from lostsales.errors import LostSalesError
 from lostsales.learn.planner.paths.allowed_orders import nearest_allowed
 from lostsales.learn.planner.paths.explanation import OrderOutlook, PriceOutlook, StockOutlook
+from lostsales.learn.planner.paths.markdown_loops import Season, season_prices
 from lostsales.learn.planner.paths.prices import ProductPrices, planned_price
-from lostsales.learn.planner.paths.product_levels import ProductLevels
+from lostsales.learn.planner.paths.product_levels import LOOK_BACK, ProductLevels
 from lostsales.learn.planner.paths.roll_out_loops import FOR_EVER, Shelves
 from lostsales.learn.planner.paths.search import (
     Search,
@@ -43,6 +44,8 @@ from lostsales.saved_fields import NonNegative, Share
 from lostsales.types import Array, Bools, Floats, Ints
 
 MOST_REVIEW = 1_000  # periods between order days: bounds the memory that a file can ask for
+MOST_SEASON = 130  # periods before the end of a season from which on prices are planned until then: bounds time
+SEASON_CANDIDATES = 21  # prices that are compared until then
 CANDIDATES = 25  # orders that are valued where products share limits
 AT_ONCE = 2_000  # rows whose futures are held in memory when decisions are explained
 MOST_DRAWS = 3_000_000  # periods of all paths together; each takes some hundred bytes while it is drawn
@@ -58,6 +61,13 @@ class PricePlan(NamedTuple):
     exposure: Floats  # (rows, periods)
 
 
+class SeasonEnd(NamedTuple):
+    """End of the season of each row."""
+
+    periods: Ints  # (rows,) until then, today's among them
+    salvage: Floats  # (rows,) what a unit brings that is left
+
+
 class _Decided(NamedTuple):
     """Decisions, and what they follow from."""
 
@@ -67,6 +77,7 @@ class _Decided(NamedTuple):
     situation: Situation
     plan: PricePlan
     dates: Array | None  # (rows, periods)
+    left: Floats  # (rows,) units that will be left when the season ends, NaN where it ends late or never
 
     @property
     def today(self) -> Array | None:
@@ -140,6 +151,10 @@ class PathPolicy(PolicyBase):
             "periods_of_cover": stock.cover,
             "expected_profit": self._expected(view, decided, action).profit,
         }
+        if self.goods is not None:
+            more["expected_waste"] = self._waste_today(decided, action)
+        if self.problem.product.season_end is not None:
+            more["expected_left"] = decided.left
         return replace(
             Decision.without_reasons(action),
             value=found.value - prices.cost * (view.stock + view.on_order),
@@ -281,6 +296,17 @@ class PathPolicy(PolicyBase):
         attributes = {name: self.products.attributes.texts(name, decided.plan.at) for name in named}
         return OrderValues(orders, np.where(is_one, values, -np.inf), situation.costs.order, attributes)
 
+    def _waste_today(self, decided: _Decided, action: Action) -> Floats:
+        """Units that are expected to be thrown away when today is over, (rows,)."""
+        shelves, demand = decided.situation.shelves, self._demands(decided, action.price)
+        fresh = action.order if self.problem.arrival == "before" else np.zeros(len(action.order))
+        units = shelves.units[:, :, None] + np.zeros((1, 1, demand.shape[1]))
+        units[np.arange(len(units)), shelves.life - 1] += fresh[:, None]
+        units = np.ascontiguousarray(units.transpose(1, 0, 2))
+        sold = np.minimum(demand, units.sum(axis=0))
+        issue(units, sold, shelves.from_oldest[:, None] * sold)
+        return np.asarray(units[0].mean(axis=1))
+
     def _demands(self, decided: _Decided, price: Floats) -> Floats:
         """Sampled demands of today at prices, (rows, paths); NaN where nothing is known of demand at a price."""
         plan = decided.plan
@@ -328,14 +354,104 @@ class PathPolicy(PolicyBase):
         costs, features = self._costs(view), view.features_by_name(self.asks)
         plan, choices = self._plan(view, rules, features, costs, periods, dates)
         levels = self.levels.levels_of(view, plan.at, self.counted, self.market, self.problem.features)
+        season = self._season_end(view)
+        left = np.full(len(view.stock), np.nan)
+        if season is not None:
+            plan, choices, left = self._marked_down(view, plan, choices, levels, rules, features, costs, season)
         situation = self._situation(view, plan, choices, levels, rules, costs, terms.hold)
+        if season is not None:
+            situation = self._until_end(situation, season)
         found = find_actions(levels, situation, terms, self.search)
         action = nearest_allowed(
             self.problem, rules, Action(found.price, found.order), view, features, situation.multiple, costs.order
         )
         if view.settled is not None:
             action = action._replace(order=view.settled)
-        return _Decided(action, found, levels, situation, plan, dates)
+        return _Decided(action, found, levels, situation, plan, dates, left)
+
+    def _season_end(self, view: View) -> "SeasonEnd | None":
+        """End of the season of each row; None where products are sold for ever."""
+        keys, rows = self.problem.product, len(view.stock)
+        if keys.season_end is None:
+            return None
+        period = np.full(rows, view.period) if view.dates is None else view.dates
+        end = keys.last_period(period) if view.season_end is None else view.season_end
+        step = self.market.season.step if period.dtype.kind == "M" else 1
+        left = np.zeros(rows, dtype=np.int64) if end is None else (end - period).astype(np.int64) // step + 1
+        salvage = np.full(rows, keys.salvage or 0.0) if view.salvage is None else view.salvage
+        return SeasonEnd(np.maximum(left, 0), np.asarray(salvage, dtype=np.float64))
+
+    def _until_end(self, situation: Situation, season: "SeasonEnd") -> Situation:
+        """A situation in which nothing is sold when the season is over, and no order is placed that comes too late."""
+        ahead, wait = np.arange(situation.exposure.shape[1]), self._fastest
+        ends = season.periods <= len(ahead)
+        return situation._replace(
+            exposure=np.where(ahead < season.periods[:, None], situation.exposure, 0.0),
+            may_order=situation.may_order & (ahead + wait < season.periods[:, None]),
+            salvage=np.where(ends, season.salvage, np.nan),
+            last=season.periods,
+        )
+
+    @property
+    def _fastest(self) -> int:
+        """Periods after which an order can be sold at the earliest."""
+        return int(np.flatnonzero(np.array(self.problem.lead_times.chances))[0])
+
+    def _marked_down(
+        self,
+        view: View,
+        plan: PricePlan,
+        choices: Floats,
+        levels: MovingLevels,
+        rules: Rules,
+        features: dict[str, Floats],
+        costs: UnitCosts,
+        season: "SeasonEnd",
+    ) -> tuple[PricePlan, Floats, Floats]:
+        """Planned prices and choices where seasons end soon, and the units that will then be left, (rows,)."""
+        rows = np.flatnonzero((season.periods > 0) & (season.periods <= MOST_SEASON) & (plan.at >= 0))
+        left = np.where(season.periods == 0, view.stock, np.nan)
+        if not len(rows):
+            return plan, choices, left
+        some, at, ends = view.take(rows), plan.at[rows], season.periods[rows]
+        own, costs, periods = rules.of_view(view, rows), costs.at(rows), int(ends.max())
+        known = {name: each[rows] for name, each in features.items()}
+        prices = np.empty((len(rows), 0))
+        if self.sets_prices:
+            prices = self.prices.candidates(at, plan.state[rows, 0], SEASON_CANDIDATES)
+            prices = np.where(self._allowed_prices(prices, some, own, known, costs), prices, np.nan)
+        last = np.where(np.isnan(some.last_price) & (not self.sets_prices), plan.price[rows, 0], some.last_price)
+        prices = np.column_stack([prices, last])
+        usual = np.broadcast_to(self.prices.usual[0, at][:, None], (len(rows), periods))
+        dates = self._dates(some, periods)
+        exposure = self.market.exposure(at, usual, self._coming_inputs(some, periods), dates)
+        fixed, changes = self._price_is_fixed(some, own), np.full(len(rows), -1)
+        if rules.most_price_changes is not None:
+            changes = np.maximum(rules.most_price_changes - _price_changes(some), 0)
+        may_order = (self._limit(some) > 0) & (self.products.seen.largest_order[at] > 0)
+        found = Season(
+            stock=some.stock + some.on_order,
+            periods=ends,
+            reorders=np.where(may_order, np.maximum(ends - self._fastest, 0), 0),
+            price=np.ascontiguousarray(prices),
+            effect=np.exp(self._effect(at, prices, usual[:, :1])[0]),
+            mean=np.ascontiguousarray(levels.mean[rows][:, None] * exposure),
+            spread=levels.spread[rows],
+            lost_cost=costs.lost,
+            order_cost=costs.order,
+            holding_cost=costs.holding,
+            salvage=season.salvage[rows],
+            changes=changes,
+            may_change=~fixed,
+        )
+        best, value = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows))
+        remains = np.zeros(len(rows))
+        season_prices(found, self.discount, self.counted, rules.markdowns_only, best, value, remains)
+        price, choices, exposure = plan.price.copy(), choices.copy(), plan.exposure.copy()
+        price[rows], choices[rows], left[rows] = prices[np.arange(len(rows)), best][:, None], np.nan, remains
+        dates = self._dates(some, price.shape[1])
+        exposure[rows] = self.market.exposure(at, price[rows], plan.inputs[rows], dates)
+        return plan._replace(price=price, exposure=exposure), choices, left
 
     def _shelves(self, at: Ints, view: View) -> Shelves:
         """Stock by remaining life."""
@@ -515,6 +631,14 @@ class PathPolicy(PolicyBase):
     def validate(self) -> None:
         """Raise where a file asks for more sampled futures than memory allows."""
         check_draws(self.problem, self.search, self.review)
+
+
+def _price_changes(view: View) -> Ints:
+    """Changes of the price of each row in its closed periods, (rows,)."""
+    if view.recent is None or (table := view.recent.table(LOOK_BACK)).price is None:
+        return np.zeros(len(view.stock), dtype=np.int64)
+    known, price = ~np.isnan(table.shown), table.price
+    return np.asarray((known[:, 1:] & known[:, :-1] & (price[:, 1:] != price[:, :-1])).sum(axis=1))
 
 
 def check_draws(problem: Problem, search: Search, review: int) -> None:

@@ -76,12 +76,12 @@ class ProductPrices:
             endings=endings,
         )
 
-    def candidates(self, at: Ints, state: Ints) -> Floats:
+    def candidates(self, at: Ints, state: Ints, count: int = CANDIDATES) -> Floats:
         """Candidate prices of products in their states, rising, (rows, candidates); NaN where there are fewer."""
         if len(self.listed):
             return np.where(self.usual[state, at][:, None] > 0, self.listed, np.nan)
         floor, ceiling = self.floor[state, at], self.ceiling[state, at]
-        prices = floor[:, None] + (ceiling - floor)[:, None] * np.linspace(0.0, 1.0, CANDIDATES)
+        prices = floor[:, None] + (ceiling - floor)[:, None] * np.linspace(0.0, 1.0, count)
         if self.step:
             prices = np.clip(snapped(prices, self.step, self.endings), floor[:, None], ceiling[:, None])
         prices[:, 1:][prices[:, 1:] == prices[:, :-1]] = np.nan

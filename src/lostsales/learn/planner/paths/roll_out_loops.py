@@ -68,6 +68,8 @@ class Unit(NamedTuple):
     multiple: float
     minimum: float
     arriving: float  # share of what is ordered that arrives in the mean
+    worth: float  # of a unit that is left in the end
+    periods: int  # until the end: those of the futures, or until the season ends
     shelf: UnitShelf = UnitShelf()
 
 
@@ -197,7 +199,7 @@ def roll_out(
     for s in range(paths):
         held[s], on_way[s], order[s] = unit.stock, futures.on_way[s], first
     worth = 1.0
-    for t in range(periods):
+    for t in range(min(periods, unit.periods)):
         if t > 0:
             cover, last = futures.cover[t], futures.cover.shape[1] - 1
             for s in range(paths):
@@ -222,10 +224,11 @@ def roll_out(
             earned[s] = worth * period_profit(price, order[s], sold, demand[s] - sold, available - sold, costs)
             held[s] = carried(available, demand[s], flow)
         worth *= terms.discount
-    # What is left saves as much of later orders.
+    profit[min(periods, unit.periods) : periods] = 0.0
+    # What is left saves as much of later orders, or is salvage.
     saved = profit[periods]
     for s in range(paths):
-        saved[s] = worth * costs.order * (max(held[s], 0.0) + on_way[s])
+        saved[s] = worth * unit.worth * (max(held[s], 0.0) + on_way[s])
 
 
 @compiled
@@ -238,7 +241,7 @@ def roll_out_shelves(
     costs, shelf, last, worth = unit.costs, unit.shelf, futures.cover.shape[1] - 1, 1.0
     wait = len(coming) - periods - 2 + terms.review  # periods before the last one that an order covers
     coming[:], held[:], on_way[:], order[:], ages[:-2] = futures.arrivals, unit.stock, futures.on_way, first, ages[-2]
-    for t in range(periods):
+    for t in range(min(periods, unit.periods)):
         if t > 0:
             for s in range(paths):
                 cover = futures.cover[t, min(s, last)]
@@ -258,12 +261,13 @@ def roll_out_shelves(
             profit[t, s] = worth * (now - waste_loss(wasted, shelf.waste_cost, costs))
             held[s] = carried(available, demand, terms.flow) - wasted
         worth *= terms.discount
+    profit[min(periods, unit.periods) : periods] = 0.0
     # What is left saves as much of later orders, but for what will be thrown away.
     for s in range(paths):
         wasted = expected_waste(
             s, coming, periods, s, futures.cover[periods - 1, min(s, last)], shelf.life, shelf, work
         )
-        saved = costs.order * (max(held[s], 0.0) + on_way[s]) - (costs.order + shelf.waste_cost) * wasted
+        saved = unit.worth * (max(held[s], 0.0) + on_way[s]) - (unit.worth + shelf.waste_cost) * wasted
         profit[periods, s] = worth * saved
 
 

@@ -54,6 +54,9 @@ class Situation(NamedTuple):
     minimum: Floats  # an order is none or at least this
     limit: Floats  # the most that may be ordered today
     shelves: Shelves = FOR_EVER
+    # Where seasons end, (series,): value of a unit that is left then, NaN where one ends later, and periods until then.
+    salvage: Floats = np.empty(0)
+    last: Ints = np.empty(0, dtype=np.int64)
 
 
 def kept_prices(price: Floats, periods: int) -> dict[str, Any]:
@@ -178,7 +181,7 @@ def best_level(
     for c in range(LEVELS):
         level[c] = top * c / (LEVELS - 1)
         tried[c] = order_up_to_level(level[c], futures, limit, unit, doomed)
-    rolled_out(tried, level, LEVELS, futures, unit, terms, work, earned)
+    rolled_out(tried, level, len(tried), futures, unit, terms, work, earned)
     best, value, behind = 0.0, -np.inf, 0.0
     for c in range(LEVELS):
         if earned[c] > value:
@@ -225,79 +228,6 @@ def improved(
 
 
 @compiled
-def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws) -> Found:
-    """Find price and order of every series."""
-    n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
-    longest = at.chances.shape[1] - 1
-    found = Found(
-        at.price[:, 0].copy(),
-        np.zeros(n),
-        np.zeros(n),
-        np.zeros(n),
-        np.full(n, np.nan),
-        np.full(n, np.nan),
-        np.full(n, -np.inf),
-    )
-    demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
-    varied, varied_price, varied_exposure = np.empty((periods, paths)), np.empty(periods), np.empty(periods)
-    arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
-    means, cover, varied_cover = np.empty(periods), np.empty((periods, 1)), np.empty((periods, 1))
-    on_way, work = np.empty(paths), work_of(demand, arrivals, at.shelves.units.shape[1])
-    for i in range(n):
-        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
-        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
-        level, order, value = best_level(futures, at.limit[i], unit, terms, longest, work)
-        order, value, second, behind = improved(order, value, level, at.limit[i], futures, unit, terms, work)
-        found.order[i], found.value[i], found.mean_demand[i] = order, value, means[0]
-        for c in range(at.choices.shape[1]):
-            if at.choices[i, c] == at.price[i, 0] or math.isnan(at.choices[i, c]):
-                continue
-            varied_price[:], varied_exposure[:] = at.price[i], at.exposure[i]
-            for t in range(min(terms.hold, periods)):
-                varied_price[t] = at.choices[i, c]
-                varied_exposure[t] *= at.effect[i, c]
-            draw_paths(state, i, varied_exposure, draws.chances, draws.errors, rates, counted, varied.T)
-            fill_cover(varied, longest + terms.review, means, varied_cover)
-            other = Futures(
-                varied, varied_price, arrivals, on_way, lead[columns:], common_lead, varied_cover, at.may_order[i]
-            )
-            start = order_up_to_level(
-                level, other, at.limit[i], unit, doomed_today(other, unit, longest + terms.review, work)
-            )
-            order, value, _, _ = improved(start, -np.inf, level, at.limit[i], other, unit, terms, work)
-            value -= at.penalty[i, c]
-            if value > found.value[i]:
-                found.next_price[i], found.next_order[i] = found.price[i], found.order[i]
-                found.next_value[i] = found.value[i]
-                found.price[i], found.order[i], found.value[i] = at.choices[i, c], order, value
-                found.mean_demand[i] = means[0]
-            elif value > found.next_value[i]:
-                found.next_price[i], found.next_order[i], found.next_value[i] = at.choices[i, c], order, value
-        if found.next_value[i] == -np.inf and behind > -np.inf:
-            found.next_price[i], found.next_order[i], found.next_value[i] = found.price[i], second, behind
-    return found
-
-
-@compiled
-def order_values(
-    state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws, orders: Floats
-) -> Floats:
-    """Value of orders of today at the planned prices, each continued by the best level, (series, orders)."""
-    n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
-    longest, value, level = at.chances.shape[1] - 1, np.empty(orders.shape), np.empty(orders.shape[1])
-    demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
-    arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
-    means, cover, on_way = np.empty(periods), np.empty((periods, 1)), np.empty(paths)
-    work = work_of(demand, arrivals, at.shelves.units.shape[1])
-    for i in range(n):
-        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
-        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
-        level[:] = best_level(futures, at.limit[i], unit, terms, longest, work)[0]
-        rolled_out(orders[i], level, orders.shape[1], futures, unit, terms, work, value[i])
-    return value
-
-
-@compiled
 def opened(
     i: int,
     at: Situation,
@@ -322,8 +252,83 @@ def opened(
     put_on_way(at.pipeline[i], lead, terms.share, arrivals, on_way)
     arriving = max((1.0 - at.lost[i]) * terms.share, LEAST_ARRIVING)
     costs = UnitCosts(at.costs.lost[i], at.costs.order[i], at.costs.holding[i], at.costs.fixed_order)
-    shelf = open_shelf(at.shelves, i, work)
-    unit = Unit(at.stock[i], costs, at.multiple[i], at.minimum[i], arriving, shelf)
+    worth, last, shelf = at.costs.order[i], len(common_lead), open_shelf(at.shelves, i, work)
+    if len(at.last) > 0 and not math.isnan(at.salvage[i]):
+        worth, last = at.salvage[i], at.last[i]
+    unit = Unit(at.stock[i], costs, at.multiple[i], at.minimum[i], arriving, worth, last, shelf)
     fill_cover(demand, longest + terms.review, means, cover)
     futures = Futures(demand, at.price[i], arrivals, on_way, lead[columns:], common_lead, cover, at.may_order[i])
     return futures, unit
+
+
+@compiled
+def order_values(
+    state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws, orders: Floats
+) -> Floats:
+    """Value of orders of today at the planned prices, each continued by the best level, (series, orders)."""
+    n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
+    longest, value, level = at.chances.shape[1] - 1, np.empty(orders.shape), np.empty(orders.shape[1])
+    demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
+    arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
+    means, cover, on_way = np.empty(periods), np.empty((periods, 1)), np.empty(paths)
+    work = work_of(demand, arrivals, at.shelves.units.shape[1])
+    for i in range(n):
+        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand)
+        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
+        level[:] = best_level(futures, at.limit[i], unit, terms, longest, work)[0]
+        rolled_out(orders[i], level, orders.shape[1], futures, unit, terms, work, value[i])
+    return value
+
+
+@compiled
+def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situation, terms: Terms, draws: Draws) -> Found:
+    """Find price and order of every series."""
+    n, (paths, periods), columns = len(at.stock), draws.chances.shape, at.pipeline.shape[1]
+    longest = at.chances.shape[1] - 1
+    found = Found(
+        at.price[:, 0].copy(),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n),
+        np.full(n, np.nan),
+        np.full(n, np.nan),
+        np.full(n, -np.inf),
+    )
+    demand, lead = np.empty((periods, paths)), np.empty((columns + periods, paths), dtype=np.int64)
+    varied, varied_price, varied_exposure = np.empty((periods, paths)), np.empty(periods), np.empty(periods)
+    arrivals, common_lead = np.zeros((periods + longest + 1, paths)), np.empty(periods, dtype=np.int64)
+    means, cover, varied_cover = np.empty(periods), np.empty((periods, 1)), np.empty((periods, 1))
+    on_way, work = np.empty(paths), work_of(demand, arrivals, at.shelves.units.shape[1])
+    for i in range(n):
+        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand)
+        futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
+        level, order, value = best_level(futures, at.limit[i], unit, terms, longest, work)
+        order, value, second, behind = improved(order, value, level, at.limit[i], futures, unit, terms, work)
+        found.order[i], found.value[i], found.mean_demand[i] = order, value, means[0]
+        for c in range(at.choices.shape[1]):
+            if at.choices[i, c] == at.price[i, 0] or math.isnan(at.choices[i, c]):
+                continue
+            varied_price[:], varied_exposure[:] = at.price[i], at.exposure[i]
+            for t in range(min(terms.hold, periods)):
+                varied_price[t] = at.choices[i, c]
+                varied_exposure[t] *= at.effect[i, c]
+            draw_paths(state, i, varied_exposure, draws.chances, draws.errors, rates, counted, varied)
+            fill_cover(varied, longest + terms.review, means, varied_cover)
+            other = Futures(
+                varied, varied_price, arrivals, on_way, lead[columns:], common_lead, varied_cover, at.may_order[i]
+            )
+            start = order_up_to_level(
+                level, other, at.limit[i], unit, doomed_today(other, unit, longest + terms.review, work)
+            )
+            order, value, _, _ = improved(start, -np.inf, level, at.limit[i], other, unit, terms, work)
+            value -= at.penalty[i, c]
+            if value > found.value[i]:
+                found.next_price[i], found.next_order[i] = found.price[i], found.order[i]
+                found.next_value[i] = found.value[i]
+                found.price[i], found.order[i], found.value[i] = at.choices[i, c], order, value
+                found.mean_demand[i] = means[0]
+            elif value > found.next_value[i]:
+                found.next_price[i], found.next_order[i], found.next_value[i] = at.choices[i, c], order, value
+        if found.next_value[i] == -np.inf and behind > -np.inf:
+            found.next_price[i], found.next_order[i], found.next_value[i] = found.price[i], second, behind
+    return found
