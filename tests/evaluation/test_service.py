@@ -1,12 +1,14 @@
 """Fill rate, share of periods without a stock-out, cover, turns and stock value."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import lostsales
+from lostsales.data.problem import Problem
 from lostsales.evaluation.prepared_log import PreparedLog
 from lostsales.evaluation.service import service_figures
 from lostsales.policy.period import Flow
@@ -31,7 +33,7 @@ def test_figures_of_two_products_by_hand() -> None:
     )
     log = lostsales.read_log(table).decisions("a test")
     left = np.array([6.0, 0.0, 4.0, 6.0])
-    flow = Flow(np.array([4.0, 8.0, 4.0, 4.0]), np.full(4, 4.0), np.array([0.0, 1.0, 0.0, 0.0]), left)
+    flow = Flow(np.array([4.0, 8.0, 4.0, 4.0]), np.full(4, 4.0), np.array([0.0, 1.0, 0.0, 0.0]), left, np.zeros(4))
     found = service_figures(log, flow, np.ones(4), products=2)
     assert found.fill_rate == pytest.approx(0.8)
     assert found.in_stock == pytest.approx(0.75)
@@ -53,6 +55,36 @@ def test_logged_decisions_have_the_service_of_the_log() -> None:
     counted = found.is_counted
     assert all((each[~counted] == 0).all() for each in found.flow)
     assert (found.flow.sales <= found.flow.demand + 1e-9).all()
+
+
+def test_waste_in_units_in_money_and_as_a_share_of_purchases() -> None:
+    """An assortment whose units live two days, simulated under a generous rule: the planner wastes less."""
+    rng, life = np.random.default_rng(0), 2
+    rows: list[dict[str, Any]] = []
+    for name, rate in (("milk", 8.0), ("bread", 15.0)):
+        fresh, old = 2 * rate, 0.0
+        for day in range(90):
+            demand, order = float(rng.poisson(rate)), float(rng.integers(int(0.7 * rate), int(2 * rate)))
+            sales = min(demand, fresh + old)
+            wasted = max(old - sales, 0.0)
+            row = {"sku": name, "day": np.datetime64("2026-01-05") + day, "stock": fresh + old, "price": 4.0}
+            rows.append(row | {"order": order, "sales": sales, "stockout": demand > sales, "wasted": wasted})
+            fresh, old = order, fresh + old - sales - wasted
+    keys: dict[str, Any] = {"product": {"shelf_life": life, "waste_cost": 0.5}, "discount": 0.99}
+    costs = {"costs": {"lost": 1, "order": 2, "holding": 0.05}, "columns": {"series": "sku", "period": "day"}}
+    log = lostsales.read_log(pd.DataFrame(rows), Problem.model_validate(keys | costs))
+    assert log.wasted is not None
+    found = lostsales.evaluate(lostsales.fit(log), log, estimators=["model"]).best
+    assert found is not None
+    assert found.service is not None
+    was, would = found.service.log, found.service.policy
+    assert was.waste is not None
+    assert was.waste_cost == pytest.approx(2.5 * was.waste)
+    assert was.waste == pytest.approx(2 * log.wasted.mean(), rel=0.1)
+    assert was.waste_share == pytest.approx(log.wasted.sum() / (log.wasted + log.sales).sum(), rel=0.1)
+    assert would.waste is not None
+    assert 0 < would.waste < 0.7 * was.waste
+    assert any(name == "thrown away of purchases" for name, *_ in found.service.lines)
 
 
 def test_dearer_lost_sales_are_served_better() -> None:

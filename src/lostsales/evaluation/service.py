@@ -30,6 +30,12 @@ class ServiceFigures:
     days_of_cover : float or None
         The same in days, and turns of the stock a year; None where periods are plain numbers.
     turns : float or None
+    waste : float or None
+        Units thrown away a period, of all products together; None of goods that keep, as the next two.
+    waste_cost : float or None
+        Their order cost and cost of waste.
+    waste_share : float or None
+        Their share of all units sold or thrown away: of what was bought, once stock is as it was.
 
     """
 
@@ -39,6 +45,9 @@ class ServiceFigures:
     cover: float
     days_of_cover: float | None = None
     turns: float | None = None
+    waste: float | None = None
+    waste_cost: float | None = None
+    waste_share: float | None = None
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
@@ -48,6 +57,11 @@ class ServiceFigures:
             ("periods without a stock-out", f"{self.in_stock:.1%}"),
             ("stock value", f"{self.stock_value:,.{0 if self.stock_value >= 100 else 2}f}"),
         ]
+        if self.waste is not None and self.waste_cost is not None and self.waste_share is not None:
+            found += [
+                ("thrown away a period", f"{self.waste:,.1f} units, {self.waste_cost:,.2f}"),
+                ("thrown away of purchases", f"{self.waste_share:.1%}"),
+            ]
         if self.days_of_cover is None or self.turns is None:
             return (*found, ("periods of cover", f"{self.cover:.1f}"))
         return (*found, ("days of cover", f"{self.days_of_cover:.1f}"), ("turns a year", f"{self.turns:.1f}"))
@@ -80,7 +94,7 @@ def compared_service(log: DecisionLog, own: Flow, logged: Flow, count: Floats, p
 
 def service_figures(log: DecisionLog, flow: Flow, count: Floats, products: int) -> ServiceFigures:
     """Figures from the summed flow of the periods in each row of a log, and the number of these periods, (rows,)."""
-    demand, sales, stockout, left = (float(each.sum()) for each in flow)
+    demand, sales, stockout, left, wasted = (float(each.sum()) for each in flow)
     cost = np.broadcast_to(np.asarray(log.costs.order, dtype=np.float64), len(log))
     value, sold = float(flow.left @ cost), float(flow.sales @ cost)
     total = max(float(count.sum()), TINY)
@@ -88,6 +102,11 @@ def service_figures(log: DecisionLog, flow: Flow, count: Floats, products: int) 
     days, weekly = None, periods_a_week(log)
     if weekly is not None:
         days = cover * 7 * float(count @ (1.0 / weekly)[log.products.of_row]) / total
+    waste: dict[str, float] = {}
+    if log.waste_cost is not None:
+        waste["waste"] = wasted / total * products
+        waste["waste_cost"] = float(flow.wasted @ (cost + log.waste_cost)) / total * products
+        waste["waste_share"] = wasted / max(wasted + sales, TINY)
     return ServiceFigures(
         fill_rate=sales / demand if demand > 0 else 1.0,
         in_stock=1.0 - stockout / total,
@@ -95,4 +114,5 @@ def service_figures(log: DecisionLog, flow: Flow, count: Floats, products: int) 
         cover=cover,
         days_of_cover=days,
         turns=None if days is None else DAYS_A_YEAR / max(days, TINY),
+        **waste,
     )

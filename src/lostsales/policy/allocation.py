@@ -34,7 +34,7 @@ class OrderValues:
     attributes: dict[str, Array]  # (rows,) as text, that the limits name
 
     @classmethod
-    def joined(cls, parts: "Sequence[OrderValues | None]", back: Ints) -> "OrderValues | None":
+    def joined(cls, parts: "Sequence[OrderValues | None]", back: Ints | slice) -> "OrderValues | None":
         """Values of parts of the rows put together, in the order `back`; None where a part has none."""
         known = [each for each in parts if each is not None]
         if len(known) < len(parts):

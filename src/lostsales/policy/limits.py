@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,25 +42,67 @@ def within_limits(policy: Policy, view: View) -> tuple[View, tuple[AppliedLimit,
     A product that is there several times, as in a replay, shares limits once each time.
     """
     limits = policy.problem.limits
-    if not limits:
+    if not limits or view.settled is not None:
         return view, ()
-    values = policy.order_values(view)
-    if values is None:
-        raise LostSalesError("limits that products share need the planner or lookahead: other methods value no orders")
-    resources, left = _resources(limits, view, values)
-    found = allocate(values.value, resources)
-    settled = np.take_along_axis(values.order, found.chosen[:, None], axis=1)[:, 0]
-    return replace(view, settled=settled), _applied(resources, left, found)
+    settled, applied = settle(limits, DayOrders.of(policy, view))
+    return replace(view, settled=settled), applied
 
 
-def _resources(limits: Sequence[Limit], view: View, values: OrderValues) -> tuple[list[Resource], list[float | None]]:
+class DayOrders(NamedTuple):
+    """Candidate orders of the products of a day, and what counts in limits besides them."""
+
+    values: OrderValues
+    position: Floats  # (rows,) stock and orders on the way
+    ordered: Floats  # (rows,) in the week of the day before it
+    occurrence: Ints  # (rows,) tells apart the days, and times that a product is there again
+
+    @classmethod
+    def of(cls, policy: Policy, view: View) -> "DayOrders":
+        """Orders that a policy values; raises where it values none."""
+        values = policy.order_values(view)
+        if values is None:
+            raise LostSalesError(
+                "limits that products share need the planner or lookahead: other methods value no orders"
+            )
+        weekly = any(limit.every == "week" for limit in policy.problem.limits)
+        ordered = _ordered_in_week(view) if weekly else np.zeros(len(view.stock))
+        return cls(values, view.stock + view.on_order, ordered, _occurrences(view))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[DayOrders]") -> "DayOrders":
+        """The orders of several parts of the products, one after the other."""
+        values = OrderValues.joined([each.values for each in parts], slice(None))
+        assert values is not None
+        return cls(
+            values,
+            position=np.concatenate([each.position for each in parts]),
+            ordered=np.concatenate([each.ordered for each in parts]),
+            occurrence=np.concatenate([each.occurrence for each in parts]),
+        )
+
+
+def settle(limits: Sequence[Limit], day: DayOrders) -> tuple[Floats, tuple[AppliedLimit, ...]]:
+    """Orders within the limits (rows,), and how these bind."""
+    resources, left = _resources(limits, day)
+    found = allocate(day.values.value, resources)
+    settled = np.take_along_axis(day.values.order, found.chosen[:, None], axis=1)[:, 0]
+    return settled, _applied(resources, left, found)
+
+
+def settle_parts(limits: Sequence[Limit], parts: Sequence[DayOrders]) -> tuple[list[Floats], tuple[AppliedLimit, ...]]:
+    """`settle` for several parts of the products, the orders by part."""
+    orders, applied = settle(limits, DayOrders.joined(parts))
+    return np.split(orders, np.cumsum([len(each.position) for each in parts])[:-1]), applied
+
+
+def _resources(limits: Sequence[Limit], day: DayOrders) -> tuple[list[Resource], list[float | None]]:
     """Resources of the limits, and what is left of each limit for today's orders."""
-    own = _occurrences(view)
+    values, own = day.values, day.occurrence
     resources: list[Resource] = []
     left: list[float | None] = []
     for limit in limits:
         use = _measure(limit.measure, values)
-        held = use * ((view.stock + view.on_order) if limit.of == "stock" else _ordered(limit, view))
+        held = use * (day.position if limit.of == "stock" else day.ordered * (limit.every == "week"))
         counts = np.ones(len(own), dtype=bool)
         for name, among in limit.where.items():
             counts &= np.isin(values.attributes[name], among)
@@ -119,11 +162,9 @@ def _occurrences(view: View) -> Ints:
     return np.asarray(again * (1 + len(code)) + np.unique(dates, return_inverse=True)[1])
 
 
-def _ordered(limit: Limit, view: View) -> Floats:
-    """Units ordered in the week of the open period before it, (rows,); 0 where a limit is for a period."""
+def _ordered_in_week(view: View) -> Floats:
+    """Units ordered in the week of the open period before it, (rows,)."""
     total = np.zeros(len(view.stock))
-    if limit.every != "week":
-        return total
     if view.dates is None or view.dates.dtype.kind != "M":
         raise LostSalesError("a limit for a week needs periods that are dates")
     first = view.dates.astype("datetime64[D]")

@@ -46,11 +46,15 @@ class Flow(NamedTuple):
     sales: Floats
     stockout: Floats  # 1 where demand was not met in full
     left: Floats  # when the period ends
+    wasted: Floats  # thrown away then, 0 of units that keep
 
     @classmethod
     def of(cls, outcome: Outcome) -> "Flow":
         """Flow of a period that is closed."""
-        return cls(outcome.demand, outcome.sales, outcome.stockout.astype(np.float64), outcome.leftover)
+        wasted = np.zeros(len(outcome.sales)) if outcome.wasted is None else outcome.wasted
+        return cls(
+            outcome.demand, outcome.sales, outcome.stockout.astype(np.float64), outcome.leftover - wasted, wasted
+        )
 
 
 def transition(

@@ -103,9 +103,14 @@ class Shelf:
         units[0] += np.maximum(expected - wasted, 0.0)
         older = np.maximum(wasted - expected, 0.0)
         issue(units, older, older)
+        return shelf.counted(stock)
+
+    def counted(self, stock: Floats) -> "Shelf":
+        """The shelf where so many units were counted: those missing were the oldest, those beyond are fresh."""
+        units = self.units.copy()
         gone = np.maximum(units.sum(axis=0) - stock, 0.0)
         issue(units, gone, gone)
-        return shelf.filled(stock)
+        return replace(self, units=units).filled(stock)
 
     @property
     def is_mixed(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lostsales.data.economics import UnitCosts, period_profit
+from lostsales.data.economics import UnitCosts, period_profit, waste_loss
 from lostsales.data.log import DecisionLog
 from lostsales.data.progress import Progress
 from lostsales.demand.shop import RealisedDemand
@@ -22,6 +22,7 @@ from lostsales.policy.limits import within_limits
 from lostsales.policy.period import Flow, Outcome, transition
 from lostsales.policy.policy import Policy
 from lostsales.policy.recent_demand import ShownDemand
+from lostsales.policy.shelf import Shelf
 from lostsales.policy.view import Action, ClosedPeriod, View
 from lostsales.types import Bools, Floats, Ints
 
@@ -86,15 +87,17 @@ def _logged(log: DecisionLog, realised: RealisedDemand) -> _Logged:
     arrived = log.order
     if not shop.receives_orders:
         arrived = deliver(Pipeline.of(shop, log.pipeline, rows, rng), log.order, shop, rng)[0]
-    follows = np.r_[log.stock[1:], 0.0]
+    follows, wasted = np.r_[log.stock[1:], 0.0], np.zeros(rows) if log.wasted is None else log.wasted
     found, flows = [], []
     for demand in realised.demand:
         outcome = transition(
             log.stock, np.zeros(rows), Action(log.price, log.order), demand, shop.flow, log.costs, arrived
         )
-        profit, cash = _profits(Action(log.price, log.order), outcome, log.costs)
+        outcome = replace(outcome, wasted=wasted)
+        profit, cash = _profits(Action(log.price, log.order), outcome, log.costs, log.waste_cost)
         # Random arrivals of the log are not known apart from its corrections.
-        correction = np.where(log.has_next & _is_sure(log), follows - outcome.stock_tp1, 0.0)
+        # What was thrown away is none of these: a policy has waste of its own.
+        correction = np.where(log.has_next & _is_sure(log), follows - outcome.stock_tp1 + wasted, 0.0)
         found.append((profit, cash, correction))
         flows.append(Flow.of(outcome))
     flow = Flow(*(np.mean(each, axis=0) for each in zip(*flows, strict=True)))
@@ -129,6 +132,9 @@ def _replay_segments(
     sales, stockout = log.last_sales[series], np.zeros(len(series), dtype=bool)
     depth, arrived = np.zeros(len(series), dtype=np.int16), None
     past: tuple[ClosedPeriod, ...] = ()
+    shelf = None
+    if log.shelf_life is not None and log.from_oldest is not None:
+        shelf = Shelf.fresh(shop, log.shelf_life[first].astype(np.int64), log.from_oldest[first], stock)
     for period in range(longest):
         rows = row_of[:, period]
         view = View(
@@ -145,6 +151,7 @@ def _replay_segments(
             order_phase=shop.supply.order_phase(log.period[rows]),
             recent=replace(shown.before(period), period=dates),
             dates=log.period[rows],
+            ages=None if shelf is None else shelf.seen,
             season_end=None if log.season_end is None else log.season_end[rows],
             salvage=None if log.salvage is None else log.salvage[rows],
         )
@@ -157,9 +164,10 @@ def _replay_segments(
         if pipeline is not None:
             arrived, pipeline = deliver(pipeline, action.order, shop, supply_rng)
         costs = log.costs.at(rows)
-        outcome = transition(stock, depth, action, demand, shop.flow, costs, arrived)
+        waste_cost = None if log.waste_cost is None else log.waste_cost[rows]
+        outcome = transition(stock, depth, action, demand, shop.flow, costs, arrived, shelf)
         counted = decides & (period < length - 1)
-        profit, cash = _profits(action, outcome, costs)
+        profit, cash = _profits(action, outcome, costs, waste_cost)
         at = rows[counted]
         found.is_counted[at] = True
         margin = (action.price - costs.order) * outcome.sales
@@ -175,6 +183,7 @@ def _replay_segments(
         past = (*past, ClosedPeriod(replace(view, past=(), recent=None), action))[-KEPT:]
         shown.add(period, outcome.sales, outcome.stockout, action.price, view.features)
         stock = np.maximum(outcome.stock_tp1 + logged.correction[draw, rows], 0.0)
+        shelf = None if outcome.shelf is None else outcome.shelf.counted(stock)
         depth, sales, stockout = outcome.depth_tp1, outcome.sales, outcome.stockout
 
 
@@ -186,8 +195,11 @@ def _is_sure(log: DecisionLog) -> bool:
     return log.problem.receives_orders or log.problem.lead_times.is_fixed
 
 
-def _profits(action: Action, outcome: Outcome, costs: UnitCosts) -> Iterator[Floats]:
-    """Profit with and without the cost of lost sales; units are paid when they are sold."""
+def _profits(action: Action, outcome: Outcome, costs: UnitCosts, waste_cost: Floats | None) -> Iterator[Floats]:
+    """Profit with and without the cost of lost sales; units are paid when they are sold or thrown away."""
     for lost in (outcome.lost, np.zeros(len(outcome.lost))):
         profit = period_profit(*action, outcome.sales, lost, outcome.leftover, costs)
-        yield profit + costs.order * (action.order - outcome.sales)
+        profit = profit + costs.order * (action.order - outcome.sales)
+        if outcome.wasted is not None and waste_cost is not None:
+            profit = profit - waste_loss(outcome.wasted, waste_cost + costs.order, costs)
+        yield profit

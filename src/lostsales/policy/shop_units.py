@@ -27,7 +27,9 @@ from lostsales.saved_fields import NonNegative
 from lostsales.types import Floats
 
 # Further columns of a decision, and fields of an expectation, that are quantities, and those that are money.
-QUANTITIES = frozenset({"last_demand", "expected_left", "expected_demand", "expected_lost", "price_units"})
+QUANTITIES = frozenset(
+    {"last_demand", "expected_left", "expected_waste", "expected_demand", "expected_lost", "price_units"}
+)
 MONEY = frozenset({"price_margin", "expected_profit"})
 VALUES = ("value", "penalty", "advantage")  # fields that are money
 OUTCOMES = ("demand", "sales", "lost", "leftover")

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from lostsales.apps.service.morning import STOCKOUT_LIKELY, MorningList, Query
+from lostsales.data.limits import Limit
 from lostsales.data.reading.gate import read_log
 from lostsales.learn.planner.lookahead import Lookahead
 from lostsales.policy.view import Action
@@ -289,3 +290,28 @@ def test_the_trail_is_searched_by_part_of_a_name_person_and_day(tmp_path: Path) 
         assert desk.get("/v1/decisions", params={"since": "yesterday"}).status_code == 422
         page = desk.get("/decisions", params={"who": "admin"}).text
         assert 'href="/decisions.csv?who=admin"' in page
+
+
+def test_the_list_keeps_a_budget_and_tells_its_service(tmp_path: Path, calm: Running) -> None:
+    free = calm.get("/v1/today", params={"limit": 100}).json()
+    costs = calm_table().drop_duplicates("series").set_index("series")["unit_cost"]
+
+    def money(rows: list[dict[str, Any]]) -> float:
+        return float(sum(each["order"] * float(costs[each["series"]]) for each in rows))
+
+    most = 0.5 * money(free["rows"])
+    calm_table().to_parquet(tmp_path / "log.parquet")
+    problem = calm_shop().problem.model_copy(update={"limits": (Limit(most=most),)})
+    (tmp_path / "log.toml").write_text(problem.to_toml())
+    Lookahead().fit(read_log(tmp_path / "log.parquet").decisions("fit")).save(tmp_path / "policy")
+    with running(tmp_path, tmp_path / "policy") as desk:
+        told = desk.get("/v1/today", params={"limit": 100}).json()
+        page = desk.get("/").text
+        first = next(each for each in told["rows"] if each["order"] > 0)
+        shown = desk.get(f"/product?series={first['series']}").text
+    assert 0.9 * most <= money(told["rows"]) <= most
+    assert told["limits"][0]["price"] > 0
+    assert 0.5 < told["service"]["fill_rate"] <= free["service"]["fill_rate"] <= 1
+    assert "Money ordered: " in page
+    assert f"{told['service']['fill_rate']:.1%}" in page
+    assert f"{first['order']:,g}" in shown

@@ -9,7 +9,7 @@ import typer
 
 from lostsales.apps.commands import options
 from lostsales.apps.commands.methods import chosen_learner
-from lostsales.apps.commands.recommend import print_recommendation
+from lostsales.apps.commands.recommend import limits_json, print_recommendation
 from lostsales.apps.console import print_facts, print_table, print_verdict, progress, screen, show
 from lostsales.apps.tables import json_rows, write_result
 from lostsales.errors import LostSalesError
@@ -196,7 +196,7 @@ def fleet_recommend(
             write_result(found, out)
     show(
         as_json,
-        lambda: {"recommendations": json_rows(found)},
+        lambda: {"recommendations": json_rows(found)} | limits_json(found.limits),
         lambda: print_recommendation(f"Today by {store}", found, out, full=full),
     )
 

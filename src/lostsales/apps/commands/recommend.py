@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -86,21 +86,25 @@ def recommend(
         print_policy_verdict(decides)
         written = file if database is None else f"{table} of {database}"
         print_recommendation(f"Today by {policy}", found, written, full=full)
-        print_notes(limit_sentences(found.limits))
 
     show(
         as_json,
         lambda: (
             policy_verdict_json(decides)
             | {"recommendations": json_rows(found)}
-            | ({"limits": [asdict(each) for each in found.limits]} if found.limits else {})
+            | limits_json(found.limits)
             | ({} if added is None else {"rows_added": added})
         ),
         text,
     )
 
 
-def limit_sentences(limits: "Sequence[AppliedLimit]") -> list[str]:
+def limits_json(limits: "Sequence[AppliedLimit]") -> dict[str, Any]:
+    """Limits and their prices for JSON, nothing without limits."""
+    return {"limits": [asdict(each) for each in limits]} if limits else {}
+
+
+def _limit_sentences(limits: "Sequence[AppliedLimit]") -> list[str]:
     """Use and price of limits in words, the dearest first, and how near the orders are to the best."""
     if not limits:
         return []
@@ -167,6 +171,7 @@ def print_recommendation(
         screen.print(f"... and {more:,} more series")
     if not full:
         screen.print("--full adds the other figures, and the reasons for each price and order.", style="dim")
+    print_notes(_limit_sentences(found.limits))
     if written is not None:
         screen.print(f"written to {written}", soft_wrap=True, highlight=False)
 

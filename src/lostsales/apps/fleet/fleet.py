@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -19,8 +19,10 @@ from lostsales.data.reading.table import SomeRows, Table, open_table
 from lostsales.errors import LostSalesError
 from lostsales.policy.coming_periods import rows_that_are_open
 from lostsales.policy.file_format import load
+from lostsales.policy.limits import AppliedLimit, DayOrders, settle_parts
+from lostsales.policy.open_day import OpenDay
 from lostsales.policy.policy import SavedPolicy
-from lostsales.policy.recommendation import Recommendation, as_frame, recommendation
+from lostsales.policy.recommendation import Recommendation, as_frame, open_day, recommended
 from lostsales.types import Array, Ints
 
 MOST_LOADED = 8  # policies in memory, about 60 MB each with the planner
@@ -156,7 +158,7 @@ class Fleet:
         closed_rows = None if recent is None else open_table(recent)
         shard_of = self.shards_of(open_rows)
         shard_of_recent = None if closed_rows is None else self.shards_of(closed_rows)
-        found = []
+        days: list[tuple[Ints, SavedPolicy, OpenDay]] = []
         for shard in np.unique(shard_of).tolist():
             rows = np.flatnonzero(shard_of == shard)
             past = None
@@ -164,8 +166,16 @@ class Fleet:
                 past = SomeRows(closed_rows, np.flatnonzero(shard_of_recent == shard))
             own = SomeRows(open_rows, rows)
             decided = rows[rows_that_are_open(self.problem, own)]
-            found.append((decided, recommendation(self.policy(shard), past, own)))
-        return in_order(self.problem, found)
+            policy = self.policy(shard)
+            days.append((decided, policy, open_day(policy, past, own)))
+        applied: tuple[AppliedLimit, ...] = ()
+        if self.problem.limits and days:
+            parts = [DayOrders.of(policy, day.view) for _, policy, day in days]
+            orders, applied = settle_parts(self.problem.limits, parts)
+            settled = zip(days, orders, strict=True)
+            days = [(*head, replace(day, view=replace(day.view, settled=own))) for (*head, day), own in settled]
+        found = [(rows, recommended(policy, day)) for rows, policy, day in days]
+        return replace(in_order(self.problem, found), limits=applied)
 
 
 def in_order(problem: Problem, parts: Iterable[tuple[Ints, Recommendation]]) -> Recommendation:

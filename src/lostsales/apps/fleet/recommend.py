@@ -1,6 +1,8 @@
 """Recommendations for all products of a fleet: rows are split by shard once, then each shard decides."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +19,11 @@ from lostsales.data.reading.files import FileTable, execute, open_files, open_qu
 from lostsales.data.reading.table import files_of
 from lostsales.data.sql_names import identifier, quoted
 from lostsales.policy.coming_periods import rows_that_are_open
-from lostsales.policy.recommendation import Recommendation, recommendation
-from lostsales.types import Ints
+from lostsales.policy.limits import AppliedLimit, DayOrders, settle_parts
+from lostsales.policy.open_day import OpenDay
+from lostsales.policy.policy import SavedPolicy
+from lostsales.policy.recommendation import Recommendation, open_day, recommended
+from lostsales.types import Floats, Ints
 
 ROW = "lostsales row"  # column with the row number in the original table
 SMALL = 5_000  # rows below which starting workers takes longer than deciding
@@ -34,6 +39,7 @@ class DecideTask:
     today: Path
     recent: Path | None
     names: tuple[str, str]  # of the tables, in messages
+    settled: Floats | None = None  # (rows,) orders that limits over all products have settled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +86,7 @@ def recommend_fleet(
         counts = _write_parts(fleet, today, folder / "today")
         with_recent = set() if recent is None else set(_write_parts(fleet, recent, folder / "recent"))
         store, version = str(fleet.version.folder.parent.parent), fleet.version.name
-        tasks = (
+        tasks = [
             DecideTask(
                 store,
                 version,
@@ -90,25 +96,50 @@ def recommend_fleet(
                 (str(today), str(recent)),
             )
             for shard in counts
-        )
+        ]
         total, done, parts = sum(counts.values()), 0, []
         chosen = Processes(1) if engine is None or total < SMALL else engine
+        applied: tuple[AppliedLimit, ...] = ()
+        if fleet.problem.limits:
+            tasks, applied = _settled(fleet, tasks, chosen)
         for rows, part in chosen.run(decide, tasks):
             parts.append((rows, part))
             done += len(rows)
             if progress:
                 progress(done, total)
-    return in_order(fleet.problem, parts)
+    return replace(in_order(fleet.problem, parts), limits=applied)
 
 
 def decide(task: DecideTask) -> tuple[Ints, Recommendation]:
     """Recommendation of a shard, and today's rows that it is for."""
+    with _shard(task) as (policy, rows, day):
+        return rows, recommended(policy, replace(day, view=replace(day.view, settled=task.settled)))
+
+
+def value_orders(task: DecideTask) -> tuple[int, DayOrders]:
+    """Candidate orders of a shard with their values, and its number."""
+    with _shard(task) as (policy, _, day):
+        return task.shard, DayOrders.of(policy, day.view)
+
+
+def _settled(
+    fleet: Fleet, tasks: list[DecideTask], engine: Engine
+) -> tuple[list[DecideTask], tuple[AppliedLimit, ...]]:
+    """Tasks with orders within the limits that all products share."""
+    valued = dict(engine.run(value_orders, tasks))
+    orders, applied = settle_parts(fleet.problem.limits, [valued[each.shard] for each in tasks])
+    return [replace(task, settled=own) for task, own in zip(tasks, orders, strict=True)], applied
+
+
+@contextmanager
+def _shard(task: DecideTask) -> Iterator[tuple[SavedPolicy, Ints, OpenDay]]:
+    """Policy of a shard, and today's rows that it decides for, in the table of all and as an open day."""
     policy = _opened(task.store, task.version).policy(task.shard)
     with single_threaded(), connect() as connection:
         today = _table(connection, task.today, task.names[0])
         recent = None if task.recent is None else _table(connection, task.recent, task.names[1])
         rows = today.rows_in_file[rows_that_are_open(policy.problem, today)]
-        return rows, recommendation(policy, recent, today)
+        yield policy, rows, open_day(policy, recent, today)
 
 
 @lru_cache(maxsize=1)  # the tasks of a worker are of one fleet

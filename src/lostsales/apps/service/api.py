@@ -1,6 +1,7 @@
 """Routes for systems, under /v1."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
@@ -108,6 +109,8 @@ async def today(
         data=desk.data.moment,
         refused=list(service.refused.reasons) if service.refused else [],
         left_out=desk.left_out,
+        service={} if asked.only else {name.replace(" ", "_"): value for name, value in desk.service},
+        limits=[] if asked.only else [asdict(each) for each in desk.limits],
         found=len(found),
         rows=rows,
     )

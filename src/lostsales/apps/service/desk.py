@@ -33,7 +33,7 @@ from lostsales.policy.coming_periods import split_today
 from lostsales.policy.decision import Decision
 from lostsales.policy.expected import Expected
 from lostsales.policy.history import log_as_asked
-from lostsales.policy.limits import within_limits
+from lostsales.policy.limits import AppliedLimit, within_limits
 from lostsales.policy.open_day import OpenDay
 from lostsales.policy.policy import SavedPolicy
 from lostsales.policy.provenance import PolicyVerdict, verdict_of
@@ -91,6 +91,7 @@ class Desk:
     day: OpenDay | None
     morning: MorningList
     left_out: dict[str, str]  # products of today without a decision, and why
+    limits: tuple[AppliedLimit, ...] = ()  # that the products of the list share
     answered: Answered = field(default_factory=Answered)
 
     @classmethod
@@ -104,8 +105,12 @@ class Desk:
         if data.today is None or not data.today.rows:
             return cls(version, policy, data, recent, None, _morning(policy, None, data.today, data), data.left_out)
         day, rows, left_out = _good_day(policy, recent, data)
+        limits: tuple[AppliedLimit, ...] = ()
+        if day is not None:
+            view, limits = within_limits(policy, day.view)
+            day = replace(day, view=view)
         open_rows, _ = split_today(policy.problem, rows)
-        return cls(version, policy, data, recent, day, _morning(policy, day, open_rows, data), left_out)
+        return cls(version, policy, data, recent, day, _morning(policy, day, open_rows, data), left_out, limits)
 
     def policy_of(self, name: str) -> SavedPolicy:
         """Policy that decides for a product: in a fleet, that of its shard."""
@@ -124,6 +129,26 @@ class Desk:
             return np.full(len(view.stock), np.nan)
         at = self.products.attributes.places(view.names, len(view.stock))
         return np.where(at >= 0, self.products.order_cost[at], np.nan)
+
+    @cached_property
+    def service(self) -> tuple[tuple[str, float], ...]:
+        """Service and stock that are expected of the list: fill rate of the open period, value and cover of the stock.
+
+        Empty where demand or costs are not known.
+        """
+        if self.day is None or not len(self.morning):
+            return ()
+        listed, cost = self.morning, self.unit_cost(self.day.view)
+        known = np.isfinite(listed.demand) & np.isfinite(listed.lost) & np.isfinite(cost)
+        demand, stock = listed.demand[known], listed.stock[known]
+        if not known.any() or not (demand @ cost[known] > 0):
+            return ()
+        value = float(stock @ cost[known])
+        return (
+            ("fill rate", 1.0 - float(listed.lost[known].sum() / demand.sum())),
+            ("stock value", value),
+            ("periods of cover", value / float(demand @ cost[known])),
+        )
 
     @property
     def is_fleet(self) -> bool:
@@ -200,7 +225,7 @@ def changed(situation: ProductToday, stock: float | None) -> ProductToday:
     """Situation with another stock."""
     if stock is None:
         return situation
-    return situation._replace(view=replace(situation.view, stock=np.array([float(stock)])))
+    return situation._replace(view=replace(situation.view, stock=np.array([float(stock)]), settled=None))
 
 
 def _good_day(policy: SavedPolicy, recent: RecentRows | None, data: ShopData) -> tuple[OpenDay, Table, dict[str, str]]:
@@ -231,8 +256,6 @@ def _without(policy: SavedPolicy, today: Table, names: dict[str, str]) -> Table:
 
 def _morning(policy: SavedPolicy, day: OpenDay | None, today: Table | None, data: ShopData) -> MorningList:
     rows = 0 if day is None else len(day.view.stock)
-    if day is not None:
-        day = replace(day, view=within_limits(policy, day.view)[0])
 
     def decided(start: int) -> dict[str, Array]:
         return _decided(policy, day, np.arange(start, min(start + CHUNK, rows)), data.thresholds)
@@ -273,7 +296,7 @@ def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array, thresholds: 
     decision = policy.explain(view)
     action = Action(decision.price, decision.order)
     expected, nan = policy.expect(view, action), np.full(len(rows), np.nan)
-    demand = decision.more.get("expected_demand", nan)
+    demand, lost = (decision.more.get(name, nan) for name in ("expected_demand", "expected_lost"))
     chance, profit, stake = nan, nan, nan
     if expected is not None:
         chance, profit = expected.stockout_chance, expected.profit
@@ -295,6 +318,7 @@ def _decided(policy: SavedPolicy, day: OpenDay | None, rows: Array, thresholds: 
         "price": decision.price,
         "order": decision.order,
         "demand": demand,
+        "lost": lost,
         "chance": chance,
         "profit": profit,
         "stake": stake,

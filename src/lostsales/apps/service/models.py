@@ -475,6 +475,10 @@ class TodayAnswer(_Answer):
     data: str = Field(description="Time of the data.")
     refused: list[str] = Field(description="Why newer data are not used.")
     left_out: dict[str, str] = Field(description="Products with rows that cannot be used, and why.")
+    service: dict[str, float] = Field(
+        description="Expected fill rate, value of the stock at cost and periods of cover, of all products."
+    )
+    limits: list[dict[str, Any]] = Field(description="Limits that products share: use, most, price and gap.")
     found: int = Field(description="Products that the query finds; `skip` has the next ones.")
     rows: list[TodayRow]
 

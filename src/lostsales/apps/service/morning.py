@@ -73,6 +73,7 @@ class MorningList:
     decided_order: Floats
     number: Ints  # of the last decision, rising: an older one does not replace it
     facts: dict[str, Array] = field(default_factory=dict)  # texts of each product that it is found by, such as category
+    lost: Floats = field(default_factory=lambda: np.zeros(0))  # demand of today that is expected not to be served
     lock: threading.Lock = field(default_factory=threading.Lock)
     _finds: list[tuple[object, Bools]] = field(default_factory=list)  # the last search
     _orders: dict[tuple[str, bool, str], Ints] = field(default_factory=dict)

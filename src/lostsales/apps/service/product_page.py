@@ -46,12 +46,13 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
     why = explain_answer(desk, situation)
     at = desk.morning.place[name]
     trace = None if desk.recent is None else product_trace(desk.policy_of(name), desk.recent, name)
-    panel = product_map(desk.policy_of(name), desk.recent, situation.view)
+    alone = replace(situation.view, settled=None)  # without limits that it shares with other products
+    panel = product_map(desk.policy_of(name), desk.recent, alone)
     recommended = why.recommended
     choice = offered(desk, situation, recommended.price, recommended.order)
     instead = None if recommended.expected is None else what_if_answer(desk, asked)
     decided = store.decisions(TrailQuery(name), limit=DECISIONS)
-    response = product_response(desk.policy_of(name), desk.recent, situation.view, choice.prices)
+    response = product_response(desk.policy_of(name), desk.recent, alone, choice.prices)
     ahead = _forecast(desk, situation)
     last_price, money = float(situation.view.last_price[0]), Shown(desk.currency).money_name
     tables = {
@@ -88,7 +89,9 @@ def product_page(desk: Desk, store: DecisionStore, asked: models.WhatIfRequest) 
 
 def offered(desk: Desk, situation: ProductToday, price: float, order: float) -> ProductRange:
     """Prices and orders of the sliders: candidates within the prices that the product was sold at, and a given pair."""
-    found = product_range(desk.policy_of(situation.name), desk.recent, situation.view, price, order)
+    found = product_range(
+        desk.policy_of(situation.name), desk.recent, replace(situation.view, settled=None), price, order
+    )
     low, high = sold_at(desk, situation.name)
     ends = [low, high] if len(found.prices) > 1 and np.isfinite(high) else []
     return replace(found, prices=np.unique(np.r_[np.clip(found.prices, low, high), ends, price]))

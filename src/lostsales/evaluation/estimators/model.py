@@ -124,7 +124,9 @@ def _service(prepared: PreparedLog, periods: ReplayPeriods, replayed: ReplayedEp
     def summed(values: Floats) -> Floats:
         return np.asarray(np.bincount(rows, values.ravel(), len(log)))
 
-    logged = Flow(log.sales + lost, log.sales, log.censored.astype(np.float64), log.available - log.sales)
+    wasted = np.zeros(len(log)) if log.wasted is None else log.wasted
+    left = log.available - log.sales - wasted
+    logged = Flow(log.sales + lost, log.sales, log.censored.astype(np.float64), left, wasted)
     count = summed(periods.is_replayed.astype(np.float64))
     return compared_service(log, Flow(*map(summed, replayed.flow)), logged, count, 1)
 

@@ -104,12 +104,16 @@ def product_range(
 def product_response(
     policy: SavedPolicy, recent: RecentRows | None, view: View, prices: Floats
 ) -> ProductResponse | None:
-    """Demand of today by price, None if the policy has no demand model."""
+    """Demand of today by price, None if the policy knows no demand."""
     if len(prices) > MOST_PRICES:
         prices = prices[np.unique(np.linspace(0, len(prices) - 1, MOST_PRICES).astype(np.int64))]
     atoms = policy.demand_atoms(view.take(np.zeros(len(prices), dtype=np.int64)), prices)
     if atoms is None:
         return None
+    known = ~np.isnan(atoms).any(axis=1)  # prices at which the policy knows demand
+    if not known.any():
+        return None
+    prices, atoms = prices[known], atoms[known]
     low, high = np.quantile(atoms, BAND, axis=1)
     rows = np.zeros(0, dtype=np.int64)
     if recent is not None and view.names is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from lostsales.data.candidate_grid import CandidateGrid
-from lostsales.data.economics import UnitCosts
+from lostsales.data.economics import UnitCosts, issue
 from lostsales.data.parallel import MOST_WORKERS
 from lostsales.data.problem import Problem
 from lostsales.data.product_table import ProductTable
@@ -151,6 +151,8 @@ class PathPolicy(PolicyBase):
             "periods_of_cover": stock.cover,
             "expected_profit": self._expected(view, decided, action).profit,
         }
+        if self.goods is not None:
+            more["expected_waste"] = self._waste_today(decided, action)
         if self.problem.product.season_end is not None:
             more["expected_left"] = decided.left
         return replace(
@@ -293,6 +295,17 @@ class PathPolicy(PolicyBase):
         named = {name for limit in self.problem.limits for name in limit.attributes}
         attributes = {name: self.products.attributes.texts(name, decided.plan.at) for name in named}
         return OrderValues(orders, np.where(is_one, values, -np.inf), situation.costs.order, attributes)
+
+    def _waste_today(self, decided: _Decided, action: Action) -> Floats:
+        """Units that are expected to be thrown away when today is over, (rows,)."""
+        shelves, demand = decided.situation.shelves, self._demands(decided, action.price)
+        fresh = action.order if self.problem.arrival == "before" else np.zeros(len(action.order))
+        units = shelves.units[:, :, None] + np.zeros((1, 1, demand.shape[1]))
+        units[np.arange(len(units)), shelves.life - 1] += fresh[:, None]
+        units = np.ascontiguousarray(units.transpose(1, 0, 2))
+        sold = np.minimum(demand, units.sum(axis=0))
+        issue(units, sold, shelves.from_oldest[:, None] * sold)
+        return np.asarray(units[0].mean(axis=1))
 
     def _demands(self, decided: _Decided, price: Floats) -> Floats:
         """Sampled demands of today at prices, (rows, paths); NaN where nothing is known of demand at a price."""
