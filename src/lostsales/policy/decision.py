@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,9 +69,12 @@ def merged(parts: Sequence[Decision], back: Ints) -> Decision:
         return {name: joined([each[name] for each in columns]) for name in common}
 
     names = [each.name for each in fields(Decision)]
+    given = {name: joined([getattr(part, name) for part in parts]) for name in names[: names.index("more")]}
+    columns: dict[str, Any] = given | {
+        each.name: optional(each.name) for each in fields(Decision) if each.default is None
+    }
     return Decision(
-        **{name: joined([getattr(part, name) for part in parts]) for name in names[: names.index("more")]},
-        **{each.name: optional(each.name) for each in fields(Decision) if each.default is None},
+        **columns,
         more=by_name([part.more for part in parts]),
         in_money=all(part.in_money for part in parts),
         reasons=lambda: by_name([part.reasons() for part in parts]),

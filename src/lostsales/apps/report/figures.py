@@ -13,6 +13,7 @@ from lostsales.evaluation.interval import Interval
 from lostsales.evaluation.report.action_changes import DistributionChange
 from lostsales.evaluation.report.policy_map import DepthMap
 from lostsales.evaluation.report.traces import Trace
+from lostsales.evaluation.trade_off import TradeOff
 from lostsales.types import Array, Floats
 
 HEADROOM = 1.08  # of an axis above the largest value
@@ -183,6 +184,24 @@ def draw_fit(shares: Floats, width: float) -> Markup:
     """Calibration of the demand model: a tenth of the observed demands in every tenth of its distribution."""
     names = [str(place) for place in range(1, len(shares) + 1)]
     return draw_bars(names, {"now": shares}, "predicted probability, in tenths", "share of the rows", width, True)
+
+
+def draw_trade_off(found: TradeOff, money: str, period: str, width: float) -> Markup:
+    """Profit against the stock that it takes, each point with its fill rate; the log by a mark of its own."""
+    every = (found.log, *found.points)
+    xs, ys = [each.service.stock_value for each in every], [each.profit for each in every]
+    x_edge, y_edge = 0.15 * (max(xs) - min(xs) or 1.0), 0.2 * (max(ys) - min(ys) or 1.0)
+    frame = Frame(
+        width, 250, (max(min(xs) - x_edge, 0.0), max(xs) + x_edge), (min(ys) - y_edge, max(ys) + y_edge), left=62
+    )
+    axes = frame.axes(ticks(*frame.x_range), ticks(*frame.y_range), f"stock value ({money})", f"profit per {period}")
+    parts = [axes, frame.line(xs[1:], ys[1:], "demand")]
+    for each, x, y in zip(every, xs, ys, strict=True):
+        tip = f"{each.added}\nfill rate {each.service.fill_rate:.1%}, stock {number(x)}, profit {number(y)}"
+        kind = "seen" if each is found.log else "known"
+        parts.append(frame.dot(x, y, kind, 6 if each.is_own else 4, tip))
+        parts.append(label(frame.x(x), frame.y(y) - 9, f"{each.service.fill_rate:.0%}", "small mid"))
+    return frame.svg("Profit, stock value and fill rate", parts)
 
 
 def draw_gains(gains: Sequence[tuple[str, Interval, str]], unit: str, width: float) -> Markup:

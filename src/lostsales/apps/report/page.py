@@ -17,6 +17,7 @@ from lostsales.apps.report.figures import (
     draw_response,
     draw_shift,
     draw_trace,
+    draw_trade_off,
 )
 from lostsales.apps.report.html import write_page
 from lostsales.evaluation.assortment import Gain, amount
@@ -81,6 +82,8 @@ def write_report_page(found: ReportContents, made: ReportOrigin, path: Path) -> 
         product_rows=None if assortment is None else shown_products(assortment.products),
         totals=_totals(found, made.method),
         served=_served(found),
+        trade_off=found.trade_off,
+        trade_off_figure=found.trade_off and draw_trade_off(found.trade_off, money, found.period_word, HALF),
         targets=[each.sentence for each in found.targets[:MOST_TARGETS]],
         most_looked_at=MOST_LOOKED_AT,
         best_rows=BEST_ROWS,

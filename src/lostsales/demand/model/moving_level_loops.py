@@ -141,12 +141,12 @@ def draw_paths(
     counted: bool,
     paths: Floats,
 ) -> None:
-    """Fill `paths` (paths, periods) with sampled demands of series i; `exposure` is (periods,).
+    """Fill `paths` (periods, paths) with sampled demands of series i; `exposure` is (periods,).
 
     Every path follows one member, in proportion to the weights, and the level moves along the path by its own errors.
     `chances` are uniform draws and `errors` draws with variance 1, both (paths, periods).
     """
-    n, periods = paths.shape
+    periods, n = paths.shape
     shares, least_level, slowest = shares_of(state.score[i]), LEAST_LEVEL if counted else 1e-9, state.level[i, 0]
     member, level, trend = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
     base, mean, relative = np.empty(n), np.empty(n), np.empty(n)
@@ -175,14 +175,14 @@ def draw_paths(
             small_count_quantiles(chances[:, t], few, variance, counts)
         for s in range(n):
             if mean[s] <= 0.0:
-                paths[s, t] = 0.0
+                paths[t, s] = 0.0
                 continue
             k, deviation = member[s], math.sqrt(relative[s])
             units = counts[s]
             if few[s] == 0.0:
                 units = mean[s] * (1.0 + min(max(errors[s, t] * deviation, -1.0), LARGEST_ERROR))
                 units = np.rint(units) if counted else units
-            paths[s, t] = units
+            paths[t, s] = units
             error = min(units / mean[s] - 1.0, LARGEST_ERROR + 3.0 * deviation)
             if rates[k, 1] > 0.0:
                 trend[s] = DAMPING * trend[s] + rates[k, 1] * base[s] * error

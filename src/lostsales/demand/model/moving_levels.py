@@ -155,7 +155,7 @@ class MovingLevels:
         """Sample demands of the coming periods, (series, paths, periods); `exposure` is (series, periods)."""
         n, (paths, periods) = len(self.state.shown), draws.chances.shape
         exposure = np.ones((n, periods)) if exposure is None else exposure
-        state, found = self.weighted, np.empty((n, paths, periods))
+        state, found = self.weighted, np.empty((n, periods, paths))
         for i in range(n):
             draw_paths(state, i, exposure[i], draws.chances, draws.errors, RATES, self.counted, found[i])
-        return found
+        return found.transpose(0, 2, 1)

@@ -30,6 +30,7 @@ from lostsales.evaluation.report.policy_map import PolicyMaps, draw_maps
 from lostsales.evaluation.report.traces import Trace, typical_traces
 from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask
+from lostsales.evaluation.trade_off import TradeOff, trade_off
 from lostsales.learn.cfqi.policy import q_functions
 from lostsales.learn.fit import learner_again
 from lostsales.learn.learner import LEARNERS
@@ -73,6 +74,7 @@ class ReportContents:
     currency: str | None
     period_word: str  # day, week or period
     targets: tuple[MetTarget, ...] = ()  # of service that the policy was learned to meet
+    trade_off: TradeOff | None = None  # of profit, stock and service; None where no other costs can be tried
 
     @property
     def basis_sentence(self) -> str:
@@ -183,6 +185,7 @@ def report_contents(
         currency=log.problem.format.currency,
         period_word=period_word(log),
         targets=met_targets(policy),
+        trade_off=trade_off(cross_fitted, prepared, seed, task.estimand.horizon),
     )
 
 

@@ -181,7 +181,7 @@ def best_level(
     for c in range(LEVELS):
         level[c] = top * c / (LEVELS - 1)
         tried[c] = order_up_to_level(level[c], futures, limit, unit, doomed)
-    rolled_out(tried, level, LEVELS, futures, unit, terms, work, earned)
+    rolled_out(tried, level, len(tried), futures, unit, terms, work, earned)
     best, value, behind = 0.0, -np.inf, 0.0
     for c in range(LEVELS):
         if earned[c] > value:
@@ -273,7 +273,7 @@ def order_values(
     means, cover, on_way = np.empty(periods), np.empty((periods, 1)), np.empty(paths)
     work = work_of(demand, arrivals, at.shelves.units.shape[1])
     for i in range(n):
-        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
+        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand)
         futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
         level[:] = best_level(futures, at.limit[i], unit, terms, longest, work)[0]
         rolled_out(orders[i], level, orders.shape[1], futures, unit, terms, work, value[i])
@@ -300,7 +300,7 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
     means, cover, varied_cover = np.empty(periods), np.empty((periods, 1)), np.empty((periods, 1))
     on_way, work = np.empty(paths), work_of(demand, arrivals, at.shelves.units.shape[1])
     for i in range(n):
-        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand.T)
+        draw_paths(state, i, at.exposure[i], draws.chances, draws.errors, rates, counted, demand)
         futures, unit = opened(i, at, terms, draws, demand, lead, arrivals, common_lead, means, cover, on_way, work)
         level, order, value = best_level(futures, at.limit[i], unit, terms, longest, work)
         order, value, second, behind = improved(order, value, level, at.limit[i], futures, unit, terms, work)
@@ -312,7 +312,7 @@ def search_actions(state: LevelState, rates: Floats, counted: bool, at: Situatio
             for t in range(min(terms.hold, periods)):
                 varied_price[t] = at.choices[i, c]
                 varied_exposure[t] *= at.effect[i, c]
-            draw_paths(state, i, varied_exposure, draws.chances, draws.errors, rates, counted, varied.T)
+            draw_paths(state, i, varied_exposure, draws.chances, draws.errors, rates, counted, varied)
             fill_cover(varied, longest + terms.review, means, varied_cover)
             other = Futures(
                 varied, varied_price, arrivals, on_way, lead[columns:], common_lead, varied_cover, at.may_order[i]
