@@ -59,7 +59,9 @@ class ProductKeys(Settings):
     shelf_life: Annotated[int, BeforeValidator(no_truth_value), Field(ge=1, le=MOST_LIFE)] | str | None = Field(
         None,
         description="Periods in which a unit can be sold, from the one in which it is first on the shelf: a number, or "
-        "a column or attribute. What is left then is thrown away. By default units keep for ever.",
+        "a column or attribute. What is left then is thrown away. By default units keep for ever. Today's rows may "
+        "have stock by age: `age_1` of units in the first period of their life, `age_2`, ...; else it follows from "
+        "receipts, sales and waste.",
         examples=[5],
     )
     waste_cost: NonNegative | str | None = Field(
