@@ -82,7 +82,7 @@ def test_pages_fit_the_screen_and_the_search_finds(site: Path, browser: Any, wid
     page.wait_for_selector("#search-results li a")
     assert page.locator("#search-results li a").count() > 3
     page.goto(f"{(site / 'search').as_uri()}.html?q=pilot")
-    page.wait_for_function("document.querySelectorAll('#search-results li > a').length > 3")
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent.startsWith('Search finished')")
     found = [each.get_attribute("href") for each in page.locator("#search-results li > a").all()]
     assert "decisions/pilot.html" in [each.split("?")[0].split("#")[0] for each in found]
     assert found[0].startswith("pilot.html"), "guides are ranked before decision pages"

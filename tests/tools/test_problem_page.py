@@ -11,6 +11,7 @@ from tools.problem_page import HEAD, example, models, page
 
 # Keys that make sense only beside others.
 TIMES: dict[str, Any] = {"columns": {"out_of_stock": "hours_out"}}
+ATTRIBUTES: dict[str, Any] = {"attributes": ["category", "supplier", "volume"]}
 BESIDE: dict[str, dict[str, Any]] = {
     "stock_includes_arrivals": {"arrival": "before"},
     "open_time": TIMES,
@@ -18,6 +19,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "waste_cost": {"product": {"shelf_life": 3}},
     "issuing": {"product": {"shelf_life": 3}},
     "salvage": {"product": {"season_end": "2026-09-30"}},
+    "by": {"targets": {"service": 0.95}} | ATTRIBUTES,
     "column": {"columns": {"series": ["Store ID", "Product ID"]}},
 }
 FOUND = (("clock", "calendars"), ("features", "calendar"))  # by reading a log or a problem, and not for the file
@@ -40,6 +42,9 @@ def test_the_example_of_every_key_is_read(table: str, name: str) -> None:
     keys: dict[str, Any] = {name: shown} if not table else {table: beside.get(table, {}) | {name: shown}}
     if table == "features":
         keys = {"features": [{"name": "weekday", "kind": "categorical"} | keys["features"]]}
+    if table == "limits":
+        needed = {"least" if name == "most" else "most": 20_000, **({"multiple": 33} if name == "filled" else {})}
+        beside, keys = {"limits": [needed], **ATTRIBUTES}, {"limits": [needed | keys["limits"]]}
     assert Problem.model_validate(beside | keys) != Problem.model_validate(beside)
 
 

@@ -148,7 +148,7 @@ def test_many_rows_are_cut_on_the_screen(folder: Path, tmp_path: Path) -> None:
     many = pd.concat([today.assign(series=f"sku {each}") for each in range(60)])
     many.to_csv(tmp_path / "many.csv", index=False)
     shown = run("recommend", folder / "policy", "--today", tmp_path / "many.csv")
-    assert "... and 10 more products" in shown
+    assert "... and 10 more series" in shown
     assert "sku 49" in shown
     assert "sku 50" not in shown
 

@@ -1,5 +1,7 @@
 """The demand model as a whole: truth of a made-up shop, paths against closed forms, plans that change nothing else."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,3 +94,15 @@ def test_the_order_of_products_and_rows_changes_nothing(shop: Shop) -> None:
     came = pd.DataFrame({"name": again.names, "mean": again.mean}).groupby("name")["mean"].apply(list)
     for name in wanted.index:
         np.testing.assert_allclose(came[name], wanted[name], rtol=1e-6)
+
+
+def test_the_split_into_files_changes_nothing(shop: Shop, tmp_path: Path) -> None:
+    some = shop.log[shop.log["series"] < "p06"]
+    middle = some["period"].median()
+    parts = some[some["series"] < "p02"], some[(some["series"] >= "p02") & (some["period"] > middle)]
+    for number, part in enumerate((*parts, some.drop(index=[*parts[0].index, *parts[1].index]))):
+        part.to_parquet(tmp_path / f"{number}.parquet")
+    whole, split = (forecast(read_log(each, PROBLEM, sales_only=True), 3) for each in (some, tmp_path))
+    assert split.names.tolist() == whole.names.tolist()
+    np.testing.assert_allclose(split.mean, whole.mean, rtol=1e-9)
+    np.testing.assert_array_equal(split.quantiles[90.0], whole.quantiles[90.0])

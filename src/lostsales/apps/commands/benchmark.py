@@ -37,6 +37,7 @@ class BoardName(StrEnum):
     FRESHRETAIL = "freshretail"
     ORANGE_JUICE = "orange-juice"
     CENSORED_NEWSVENDOR = "censored-newsvendor"
+    PERISHABLES = "perishables"
 
 
 def benchmark(
@@ -45,7 +46,7 @@ def benchmark(
         Path | None,
         typer.Argument(
             help="Folder or file of its data, which we may not redistribute; without it an error says where to get it. "
-            "zipkin and censored-newsvendor need none."
+            "zipkin, censored-newsvendor and perishables need none."
         ),
     ] = None,
     *,

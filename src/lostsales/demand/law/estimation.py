@@ -20,7 +20,7 @@ from lostsales.demand.law.means import MEANS, BoostedMean, FitMean, KernelMean, 
 from lostsales.demand.law.memory import new_weights, observed_lag
 from lostsales.demand.law.noise import fit_noise
 from lostsales.demand.law.residuals import Residuals
-from lostsales.demand.mixed_model import fit_levels
+from lostsales.demand.law.series_levels import fit_levels
 from lostsales.types import Floats, Ints
 
 ITERATIONS = 30  # at most, of a linear mean

@@ -1,12 +1,10 @@
-"""Mixed model of demand by series (level, slopes, dispersion), for series that differ in size or price.
+"""Demand model of shops as covariates of curves, for series that differ in size or price.
 
-Demand D of a row of series s has mean m = exp(a_s + (b + d_s)'x), with x the logarithm of the price relative to the
-usual price of the series and the features, and variance k_s (alpha u_s m + beta m^2), with u_s the unit in which its
-quantities are counted: Poisson noise and noise in proportion, in a ratio that all series share. Level a_s, slopes d_s
-and dispersion k_s of a series are shrunk towards those of all series (partial pooling with estimated variances). A
-season of its own matters: a manager who stocks up for it makes stock-outs depend on what a common season leaves
-unexplained. The model is equivariant: multiplying the quantities or prices of one series by a number scales its
-distribution and leaves the others unchanged.
+Demand of a row has mean exp(level + slopes'x), with x the logarithm of the price relative to the usual price of the
+series and the features, and a variance with a Poisson and a proportional part, as `demand/model` estimates them: slopes
+and dispersions are drawn to those of all series. A season of its own matters: a manager who stocks up for it makes
+stock-outs depend on what a common season leaves unexplained. The model is equivariant: multiplying the quantities or
+prices of one series by a number scales its distribution and leaves the others unchanged.
 """
 
 from dataclasses import dataclass
@@ -19,18 +17,12 @@ from lostsales.data.relative import in_units
 from lostsales.data.scale import TINY, series_scale, usual_price
 from lostsales.data.units import product_units
 from lostsales.demand.censoring.runs import Runs, find_runs
-from lostsales.demand.mixed_model import mixed_model
+from lostsales.demand.model.product_response import ResponseRows, fit_rows
 from lostsales.demand.survival.curve import kaplan_meier
-from lostsales.types import Array, Bools, Floats, Ints
+from lostsales.types import Bools, Floats, Ints
 
 OWN_COLUMNS = 5  # width of `SeriesLaw.columns`
-ITERATIONS = 15  # of imputing, regression and mixed model
 RIDGE = 1e-3  # penalty on common coefficients, relative to the total weight
-LEVEL_VARIANCE, FEATURE_VARIANCE = 1.0, 0.01  # starting values: variances of log demand between series
-USUAL_VARIANCE = 0.25  # of elasticities between series, as they usually differ
-INNER_STEPS = 3  # of the mixed model, in each iteration
-LOG_VARIANCE = 4.0  # variance of a log variance times its rows: 2 for normal residuals, more for counts
-LEAST_SPREAD = 0.2  # lower bound of the prior standard deviation of a log dispersion
 MOST_LOG = 4.0  # bound of the logarithm of a mean relative to the level
 BINS, LEAST_IN_BIN = 6, 200  # bins of residuals by dispersion (those of intermittent demand are skewed), rows in each
 MOST_ROWS = 1_000_000  # rows to learn from: bounds time and memory
@@ -126,54 +118,42 @@ class ProductCounts:
 
 def fit_series_law(log: SalesLog, runs: Runs, most: Floats, headroom: float = 1.0, seed: int = 0) -> SeriesLaw:
     """Fit the demand model of each series to all learnable rows; `most` is the largest demand of each, (series,)."""
-    names, part = log.products.names, log.products.of_segment
-    scale, usual, unit = series_scale(log), usual_price(log), product_units(log)[part]
-    if (scale == scale[:1]).all():
-        scale = np.full(len(scale), max(float(log.sales.mean()), TINY))
+    part, scale, usual = log.products.of_segment, series_scale(log), usual_price(log)
     rows = _some_rows(np.flatnonzero(runs.observed.is_learnable), seed)
-    series = log.series[rows]
-    own, count = part[series], len(names)
+    own, count = part[log.series[rows]], len(log.products)
     demand, is_event = runs.observed.sample[0][rows], runs.observed.sample[1][rows]
-    inputs, centre, width, varies = standardised(own_inputs(log, rows, usual))
-    fit = CensoredFit.of(demand / scale[series], is_event, unit[series] / scale[series])
-    active = np.r_[True, varies]
-    effects = np.zeros((count, len(active)))
-    variance, pseudo = _variances(width, varies)
-    beta, noise = np.zeros(len(active)), Noise(np.ones(count), 1.0, 0.1)
-    for _ in range(ITERATIONS):
-        mean = bounded_exp(inputs @ beta + np.einsum("ij,ij->i", inputs, effects[own]))
-        filled, square = fit.filled(mean, noise.variance(mean, fit.unit, own), noise.skewness_order(fit.unit, own))
-        weight = mean**2 / noise.variance(mean, fit.unit, own)
-        moved = filled / mean - 1
-        step = ridge_step(inputs, weight, weight * moved)
-        left = np.einsum("ij,ij->i", inputs, effects[own]) + moved - inputs @ step
-        beta += step
-        found, variance[active] = mixed_model(
-            inputs[:, active], left, weight, own, variance[active], pseudo[active], INNER_STEPS, count
-        )
-        effects[:, active] += np.clip(found - effects[:, active], -1, 1)
-        noise = Noise.of(own, count, mean, fit.unit, square)
-    usual_mean = np.exp(beta[0] + effects[:, 0])
-    share = unit / scale / usual_mean[part]
-    largest = scale * _largest(fit, mean, noise.variance(mean, fit.unit, own), own, count)[part]
+    design, centre, width, varies = standardised(own_inputs(log, rows, usual))
+    counted = bool((product_units(log) == 1).all())
+    by_scale = 1.0 if counted else scale[log.series[rows]]
+    every, prior = np.ones(len(rows)), np.zeros(len(width))
+    of_rows = ResponseRows(
+        own, _places(own), demand / by_scale, ~is_event, every, every, design[:, 1:], np.zeros_like(own)
+    )
+    fitted = fit_rows(of_rows, np.zeros(count, dtype=np.int64), counted, 1, prior)
+    response, mean = fitted.response, fitted.mean * by_scale
+    level = np.bincount(own, fitted.level + np.log(by_scale), count) / np.maximum(np.bincount(own, minlength=count), 1)
+    spread = np.sqrt(response.dispersion[own] * mean**2 + counted * mean + TINY)
+    largest = np.zeros(count)  # if a product had the largest residual of all
+    np.maximum.at(largest, own, mean + spread * ((demand - mean) / spread).max())
+    slopes = (response.coefficients - response.group_coefficients[0]) / width
     return SeriesLaw(
         scale,
         usual,
-        np.log(scale * usual_mean[part]),
-        np.where(varies, effects[:, 1:] / width, 0.0)[part],
+        level[part],
+        np.where(varies, slopes, 0.0)[part],
         centre,
-        noise.own[part] * noise.count_share * share,
-        noise.own[part] * noise.proportional,
-        np.maximum(most, headroom * np.where(unit > 0, np.ceil(largest), largest)),
+        counted * np.exp(-level)[part],
+        response.dispersion[part],
+        np.maximum(most, headroom * (np.ceil(largest) if counted else largest)[part]),
     )
 
 
-def _largest(fit: "CensoredFit", mean: Floats, variance: Floats, own: Ints, count: int) -> Floats:
-    """Largest demand of each series, relative to its scale, if it had the largest residual of all series."""
-    spread = np.sqrt(variance)
-    largest = ((fit.demand - mean) / spread).max()
-    found = np.zeros(count)
-    np.maximum.at(found, own, mean + spread * largest)
+def _places(own: Ints) -> Ints:
+    """Place of each row among those of its product, which are in order of time."""
+    rows = np.bincount(own)
+    order = np.argsort(own, kind="stable")
+    found = np.empty(len(own), dtype=np.int64)
+    found[order] = np.arange(len(own)) - np.repeat(np.cumsum(rows) - rows, rows)
     return found
 
 
@@ -182,18 +162,6 @@ def _some_rows(rows: Ints, seed: int) -> Ints:
     if len(rows) <= MOST_ROWS:
         return rows
     return np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
-
-
-def _variances(width: Floats, varies: Bools) -> tuple[Floats, Floats]:
-    """Starting values of the variances of level and slopes between series, and those of pseudo-products, (1 + inputs,).
-
-    The first input is the price.
-    """
-    first = np.where(varies, FEATURE_VARIANCE, 0.0)
-    first[0] = USUAL_VARIANCE * width[0] ** 2
-    pseudo = np.zeros(1 + len(width))
-    pseudo[1] = first[0]
-    return np.r_[LEVEL_VARIANCE, first], pseudo
 
 
 def standardised(columns: Floats) -> tuple[Floats, Floats, Floats, Bools]:
@@ -214,58 +182,6 @@ def ridge_step(design: Floats, weight: Floats, score: Floats) -> Floats:
     gram = design.T @ (design * weight[:, None])
     gram += RIDGE * weight.sum() * np.eye(len(gram)) + 1e-12 * np.eye(len(gram))
     return np.asarray(np.clip(np.linalg.solve(gram, design.T @ score), -1, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class Noise:
-    """Variance function of demand, relative to the scale: own_s (count_share u m + proportional m^2)."""
-
-    own: Floats  # (series,)
-    count_share: float
-    proportional: float
-
-    @classmethod
-    def of(cls, own: Ints, count: int, mean: Floats, unit: Floats, square: Floats) -> "Noise":
-        """Estimate from squared residuals: two common shares, and a factor of each series."""
-        columns = unit * mean, mean**2, np.maximum(square, 0.0)
-        of_counts, of_mean, total = (np.bincount(own, each, count) for each in columns)
-        rows = np.bincount(own, minlength=count)
-        used = (rows > 0) & (of_mean > 0)
-        shares = _shares(of_counts[used], of_mean[used], total[used], rows[used])
-        expected = shares[0] * unit * mean + shares[1] * mean**2
-        ratio = np.bincount(own, square / np.maximum(expected, TINY), count)
-        return cls(_drawn_together((1 + ratio) / (1 + np.maximum(rows - 2, 0)), rows), *shares)
-
-    def variance(self, mean: Floats, unit: Floats, own: Ints) -> Floats:
-        """Variance of rows with these means."""
-        return np.asarray(self.own[own] * (self.count_share * unit * mean + self.proportional * mean**2) + TINY)
-
-    def skewness_order(self, unit: Floats, own: Ints) -> Floats:
-        """Sort key of rows: relative dispersion of their series."""
-        return np.asarray(self.own[own] * (self.count_share * unit + self.proportional))
-
-
-def _drawn_together(factor: Floats, rows: Array) -> Floats:
-    """Variance factors shrunk towards their mean logarithm (empirical Bayes)."""
-    logs, chance = np.log(np.clip(factor, 1e-4, 1e4)), LOG_VARIANCE / np.maximum(rows, 1)
-    spread = max(float(np.var(logs) - np.mean(chance)), LEAST_SPREAD**2)
-    weight = 1 / (chance + spread)
-    centre = float(np.sum(weight * logs) / weight.sum())
-    return np.asarray(np.exp(centre + (logs - centre) * spread / (spread + chance)))
-
-
-def _shares(of_counts: Array, of_mean: Array, total: Array, rows: Array) -> tuple[float, float]:
-    """Non-negative least squares of total = a of_counts + b of_mean, with relative errors of each series."""
-    from scipy.optimize import nnls
-
-    found = np.array([0.5, 0.05])
-    columns = np.column_stack([of_counts, of_mean])
-    for _ in range(4):
-        weight = np.sqrt(rows) / np.maximum(columns @ found, TINY)
-        found = np.asarray(nnls(columns * weight[:, None], total * weight)[0])
-        if not found.any():
-            return 1e-6, 1e-6
-    return float(found[0]), float(max(found[1], 1e-6))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ BOARDS = {
     "freshretail": ("freshretail", "FreshRetail", "freshretail"),
     "orange-juice": ("orange_juice", "OrangeJuice", "orange_juice"),
     "censored-newsvendor": ("censored_newsvendor", "CensoredNewsvendor", None),
+    "perishables": ("perishables", "Perishables", None),
 }
 
 

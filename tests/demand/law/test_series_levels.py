@@ -1,4 +1,4 @@
-"""Mixed models: exact where variances are known; and a law of products that share their responses."""
+"""Levels of series: exact where their variance is known; and a law of products that share their responses."""
 
 from dataclasses import replace
 
@@ -14,30 +14,23 @@ from lostsales.demand.censoring.evidence import gather_evidence
 from lostsales.demand.law.demand_law import DemandLaw, Family
 from lostsales.demand.law.estimation import fit_family
 from lostsales.demand.law.means import LinearMean
-from lostsales.demand.mixed_model import mixed_model
+from lostsales.demand.law.series_levels import drawn_together
 from tests.demand.logs import log_of_assortment
 
 LINEAR, LOG_LINK = Family("linear", False), Family("linear", False, link="log")
 
 
-def test_effects_are_those_of_the_normal_equations() -> None:
-    """Given variances and their mean, effects are a ridge regression of each series; few rows lie near the mean."""
+def test_levels_are_those_of_the_normal_equations() -> None:
+    """Given their variance and mean, levels are a ridge regression; one of few rows lies near the mean."""
     rng = np.random.default_rng(1)
-    series, own = np.repeat(np.arange(40), np.r_[np.full(39, 50), 5]), rng.normal(0, 0.4, 40)
-    design = np.column_stack([np.ones(len(series)), rng.normal(size=len(series))])
-    left = design @ [0.3, -1.0] + own[series] * design[:, 1] + rng.normal(0, 0.5, len(series))
-    precision = np.full(len(series), 4.0)
-    effects, variance = mixed_model(design, left, precision, series, np.array([0.2, 0.3]), np.zeros(2), steps=200)
-    common = effects.mean(axis=0)
-    for each in range(40):
-        rows = design[series == each]
-        gram = 4.0 * rows.T @ rows + np.diag(1 / variance)
-        right = 4.0 * rows.T @ left[series == each] + common / variance
-        np.testing.assert_allclose(effects[each], np.linalg.solve(gram, right), rtol=0.01, atol=0.005)
-    assert np.sqrt(variance[1]) == pytest.approx(0.4, rel=0.25)
-    assert np.sqrt(variance[0]) < 0.1  # levels are equal
-    alone = np.linalg.lstsq(rows, left[series == 39], rcond=None)[0]
-    assert abs(effects[39, 1] - common[1]) < abs(alone[1] - common[1])
+    series, own = np.repeat(np.arange(40), np.r_[np.full(39, 50), 5]), rng.normal(0.3, 0.4, 40)
+    left, precision = own[series] + rng.normal(0, 0.5, len(series)), np.full(len(series), 4.0)
+    levels, variance = drawn_together(left, precision, series, 0.2, 40, steps=200)
+    common, rows = levels.mean(), np.bincount(series)
+    sums = np.bincount(series, 4.0 * left)
+    np.testing.assert_allclose(levels, (sums + common / variance) / (4.0 * rows + 1 / variance), rtol=1e-3)
+    assert np.sqrt(variance) == pytest.approx(0.4, rel=0.25)
+    assert abs(levels[39] - common) < abs(sums[39] / 20.0 - common)
 
 
 def law_of(log: SalesLog) -> DemandLaw:
