@@ -86,11 +86,22 @@ def fit(
 def fit_in_shop_units(learner: Learner, log: SalesLog, progress: Progress | None = None) -> SavedPolicy:
     """Fit a learner to relative rows, so that the result does not depend on units, and answer in those of the shop."""
     shop = log.decisions("fit")
-    if shop.problem.limits and learner.meets_targets is False:
-        raise SettingError(f"{learner.method} has no limits that products share, only the planner and lookahead do")
+    if (reason := refusal_of(learner, shop.problem)) is not None:
+        raise SettingError(reason)
     if shop.problem.targets.wanted is not None and learner.meets_targets is not None:
         return fit_to_targets(learner, shop, lambda priced: _fit_at_costs(learner, priced), progress)
     return _fit_at_costs(learner, shop, progress)
+
+
+def refusal_of(learner: Learner, problem: Problem) -> str | None:
+    """Reason why a learner cannot do what a problem asks for, None where it can."""
+    if learner.meets_targets is not False:
+        return None
+    if problem.limits:
+        return f"{learner.method} has no limits that products share, only the planner and lookahead do"
+    if problem.targets.wanted is not None:
+        return f"{learner.method} has no targets of service, only the planner and lookahead do: set costs.lost instead"
+    return None
 
 
 def _fit_at_costs(learner: Learner, shop: DecisionLog, progress: Progress | None = None) -> SavedPolicy:

@@ -50,19 +50,17 @@ class TargetGroups(NamedTuple):
 def fit_to_targets(learner: Learner, log: DecisionLog, fit: Fit, progress: Progress | None = None) -> SavedPolicy:
     """Fit at the costs of a lost sale that reach the targets of the log's problem.
 
-    The policy knows these costs (`met_targets`).
+    The policy knows these costs (`met_targets`). Limits that products share are left out of the search: they may keep
+    a target from being met, whatever a lost sale costs.
     """
+    unlimited = replace(log, problem=log.problem.model_copy(update={"limits": ()}))
     targets = log.problem.targets
-    if not learner.meets_targets:
-        raise SettingError(
-            f"{learner.method} has no targets of service, only the planner and lookahead do: set costs.lost instead"
-        )
     groups = groups_of(targets, log)
     scale = _scale(log, groups)
     measure = _measure(log, groups, targets, learner.seed)
     ticks = iter(stages(progress, [1.0] * (MOST_TRIALS + 1)))
 
-    def priced(position: Floats) -> DecisionLog:
+    def priced(position: Floats, log: DecisionLog = unlimited) -> DecisionLog:
         lost, held = costs_at(position, scale)
         return replace(log, costs=_added(log.costs, lost[groups.of_row], held[groups.of_row], len(groups.names)))
 
@@ -80,7 +78,7 @@ def fit_to_targets(learner: Learner, log: DecisionLog, fit: Fit, progress: Progr
             f"a {targets.measure.replace('_', ' ')} of {groups.target[at]:.1%} was not reached for {groups.names[at]}: "
             f"{search.reached[at]:.1%} came nearest, by what may be ordered and how demand varies"
         )
-    policy = fit(priced(search.position))
+    policy = fit(priced(search.position, log))
     return with_met_targets(
         policy,
         tuple(

@@ -16,11 +16,12 @@ from lostsales.errors import LostSalesError
 from lostsales.types import Array, Bools, Floats, Ints
 
 EXACT = 4_000  # candidates in all up to which every one of them is tried
+SMALL = 400  # candidates in all up to which the best choice is found whatever the time
 KEPT = 4  # of each product in larger problems: those of the largest value at the prices of the resources
 EVENLY = 6  # of each product where a resource has terms, such as a least use: these must be met exactly
 GAP_OF_TERMS = 2e-3  # relative, at which the search ends then
 GAP = 1e-4  # relative, at which the search ends in larger problems
-MOST_NODES = 2_000  # of the search, for the same answer on every machine
+MOST_NODES = 300  # of the search, for the same answer on every machine
 SLACK = 1e-9  # relative, of a resource
 
 
@@ -105,7 +106,7 @@ def allocate(value: Floats, resources: Sequence[Resource]) -> Allocation:
     model = _Program.of(value, resources, known)
     price, bound = model.prices(len(resources))
     if has_terms:
-        chosen, exact = model.solved(GAP_OF_TERMS if model.candidates > EXACT else 0.0)
+        chosen, exact = model.solved(0.0 if model.candidates <= SMALL else GAP_OF_TERMS)
         bound = min(bound, exact)
     elif model.candidates > EXACT:
         reduced = value.copy()
@@ -115,7 +116,7 @@ def allocate(value: Floats, resources: Sequence[Resource]) -> Allocation:
         keep[:, 0] = True
         chosen, _ = _Program.of(value, resources, keep).solved(GAP)
     else:
-        chosen, exact = model.solved(0.0)
+        chosen, exact = model.solved(0.0 if model.candidates <= SMALL else GAP)
         bound = min(bound, exact)
     return _allocated(chosen, value, resources, price, bound)
 
@@ -151,6 +152,7 @@ class _Program(NamedTuple):
     low: Floats  # (constraints,)
     high: Floats
     most: Floats  # (columns,) of each variable
+    scale: Floats  # (resources,) in units of which its use is
     limit: Ints  # (resources with a most,) row of the constraint of each
     of_limit: Ints  # ... and its resource
 
@@ -172,7 +174,7 @@ class _Program(NamedTuple):
         rows, cols, data = [product], [np.arange(count)], [np.ones(count)]
         low, high, limit, of_limit = [np.ones(products)], [np.ones(products)], [], []
         at = products
-        most = np.ones(columns)
+        most, scale = np.ones(columns), np.ones(len(resources))
 
         def add(used: tuple[Ints, Floats], extra: dict[int, float], least: float, top: float) -> None:
             nonlocal at
@@ -184,20 +186,23 @@ class _Program(NamedTuple):
             at += 1
 
         for number, each in enumerate(resources):
-            own = column_of[each.rows]
-            used = own[own >= 0], each.use[own >= 0]
-            total, order, trucks = float(each.use.max(axis=1).sum()), count + 2 * number, count + 2 * number + 1
-            most[trucks] = 0.0 if each.multiple == 0 else np.ceil(total / each.multiple)
+            # Shares of the greatest use: else sums of large numbers miss the tolerance of the solver.
+            own, total = column_of[each.rows], float(each.use.max(axis=1).sum())
+            if total <= 0:
+                continue
+            used, scale[number] = (own[own >= 0], each.use[own >= 0] / total), total
+            order, trucks, truck = count + 2 * number, count + 2 * number + 1, each.multiple / total
+            most[trucks] = 0.0 if truck == 0 else np.ceil(1 / truck)
             if np.isfinite(each.most):
                 limit.append(at)
                 of_limit.append(number)
-                add(used, {}, -np.inf, each.most * (1 + SLACK))
+                add(used, {}, -np.inf, each.most / total * (1 + SLACK))
             if each.least > 0 or each.fixed_cost > 0:
-                add(used, {order: -min(total, each.most)}, -np.inf, SLACK)
-                add(used, {order: -each.least}, -SLACK, np.inf)
+                add(used, {order: -min(1.0, each.most / total)}, -np.inf, SLACK)
+                add(used, {order: -each.least / total}, -SLACK, np.inf)
             if each.multiple > 0:
-                add(used, {trucks: -each.multiple}, -np.inf, SLACK * each.multiple)
-                add(used, {trucks: -each.multiple * each.filled}, -SLACK * each.multiple, np.inf)
+                add(used, {trucks: -truck}, -np.inf, SLACK * truck)
+                add(used, {trucks: -truck * each.filled}, -SLACK * truck, np.inf)
         matrix = coo_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(cols))), (at, columns)).tocsr()
         costs = np.array([[-each.fixed_cost, 0.0] for each in resources]).reshape(-1)
         return cls(
@@ -208,6 +213,7 @@ class _Program(NamedTuple):
             low=np.concatenate(low),
             high=np.concatenate(high),
             most=most,
+            scale=scale,
             limit=np.array(limit, dtype=np.int64),
             of_limit=np.array(of_limit, dtype=np.int64),
         )
@@ -232,7 +238,8 @@ class _Program(NamedTuple):
             raise LostSalesError(f"the limits that products share could not be solved: {found.message}")
         price = np.zeros(resources)
         place = np.cumsum(below) - 1
-        price[self.of_limit] = np.maximum(-found.ineqlin.marginals[place[self.limit]], 0.0)
+        marginals = found.ineqlin.marginals[place[self.limit]]
+        price[self.of_limit] = np.maximum(-marginals, 0.0) / self.scale[self.of_limit]
         return price, float(-found.fun)
 
     def solved(self, gap: float) -> tuple[Ints, float]:

@@ -26,6 +26,7 @@ PRIORS = (5.0, 20.0, 100.0)  # grid of the weight of the common spread in that o
 LARGEST_ERROR = 10.0  # bound of a squared error relative to the common variance: one outlier makes no series noisy
 OWN_RANGE = (0.1, 10.0)  # bounds of the factor of a series
 DEFAULT_PRIOR = 20.0  # weight of the common spread before one was chosen, in forecasts
+MOST_OWN_ROWS = 1_000_000  # rows from which the factors of series are learned, spread evenly over all
 OWN_STEPS = 8  # of Newton's method for the factors of series
 OWN_STEP = 0.2  # of a logarithm, by which likelihoods are differentiated
 OWN_VARIANCE = 0.1  # of logarithms of factors between groups and between series before it is estimated
@@ -116,6 +117,8 @@ def own_spreads(
     as quadratic, and the variances are estimated.
     """
     rows = np.nonzero(seen)
+    step = max(-(-len(rows[0]) // MOST_OWN_ROWS), 1)
+    rows = rows[0][::step], rows[1][::step]
     at, n = rows[0], len(mean)
     mean, demand, censored, wider = mean[rows], demand[rows], censored[rows], wider[rows]
     known, logs = np.ones(len(at), dtype=bool), np.zeros(n)

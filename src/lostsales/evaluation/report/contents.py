@@ -32,7 +32,7 @@ from lostsales.evaluation.results import Evaluation
 from lostsales.evaluation.task import EvaluationTask
 from lostsales.evaluation.trade_off import TradeOff, trade_off
 from lostsales.learn.cfqi.policy import q_functions
-from lostsales.learn.fit import learner_again
+from lostsales.learn.fit import learner_again, learner_of, refusal_of
 from lostsales.learn.learner import LEARNERS
 from lostsales.policy.policy import Policy, SavedPolicy
 from lostsales.policy.provenance import MetTarget, met_targets
@@ -154,6 +154,7 @@ def report_contents(
     log = check_log(log)
     if methods:
         check_methods(methods)
+        methods = [each for each in methods if refusal_of(learner_of(each, {}), log.problem) is None]
     preparing, refitting, estimating, auditing, responding, comparing, testing = stages(
         progress, (6, 3, 6, 1, 1, 3 * len(methods), 6 * windows)
     )
