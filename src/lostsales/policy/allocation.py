@@ -6,7 +6,11 @@ out of large problems; an integer program then chooses among the others, and the
 resources have terms, such as a least use, large problems have fewer candidates, and the bound is that of these.
 """
 
-from collections.abc import Iterable, Sequence
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -142,6 +146,24 @@ def _allocated(chosen: Ints, value: Floats, resources: Sequence[Resource], price
     return Allocation(chosen, price, used, gained, gained if np.isinf(bound) else max(bound, gained))
 
 
+_ONE_AT_A_TIME = threading.Lock()
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep the solver from writing to the standard output, as HiGHS does where it repairs a solution."""
+    with _ONE_AT_A_TIME:
+        sys.stdout.flush()
+        kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, 1)
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
+            os.close(nowhere)
+
+
 class _Program(NamedTuple):
     """Linear or integer program in the kept candidates, then for each resource an order (0 or 1) and its multiples."""
 
@@ -246,13 +268,14 @@ class _Program(NamedTuple):
         """Chosen candidates (products,), and a bound of the value."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
-        found = milp(
-            -self.gain,
-            constraints=LinearConstraint(self.matrix, self.low, self.high),
-            integrality=np.ones(len(self.gain), dtype=np.int64),
-            bounds=Bounds(0, self.most),
-            options={"mip_rel_gap": gap, "node_limit": MOST_NODES},
-        )
+        with _silenced():
+            found = milp(
+                -self.gain,
+                constraints=LinearConstraint(self.matrix, self.low, self.high),
+                integrality=np.ones(len(self.gain), dtype=np.int64),
+                bounds=Bounds(0, self.most),
+                options={"mip_rel_gap": gap, "node_limit": MOST_NODES},
+            )
         if found.x is None:
             raise LostSalesError(f"no orders meet the limits that products share: {found.message}")
         chosen = np.zeros(int(self.product.max()) + 1, dtype=np.int64)
