@@ -117,6 +117,19 @@ def match(
 
 
 @compiled
+def count_arrivals(units: Floats, out: int, came: int, chance: float, arrivals: Floats, waiting: Floats) -> float:
+    """Count the orders that are out and those that came, with a chance, by the periods waited; returns their units."""
+    total, entries = 0.0, len(units)
+    for entry in range(entries):
+        if out >> entry & 1:
+            waiting[entries - entry] += chance
+            if came >> entry & 1:
+                arrivals[entries - entry] += chance
+                total += units[entry]
+    return total
+
+
+@compiled
 def count_expected_arrivals(
     order: Floats, received: Floats, starts: Ints, hazards: Floats, share: float, arrivals: Floats, waiting: Floats
 ) -> float:
@@ -155,19 +168,6 @@ def count_expected_arrivals(
                         unexplained += chance
             beta = earlier / max(earlier.max(), 1e-300)
     return unexplained
-
-
-@compiled
-def count_arrivals(units: Floats, out: int, came: int, chance: float, arrivals: Floats, waiting: Floats) -> float:
-    """Count the orders that are out and those that came, with a chance, by the periods waited; returns their units."""
-    total, entries = 0.0, len(units)
-    for entry in range(entries):
-        if out >> entry & 1:
-            waiting[entries - entry] += chance
-            if came >> entry & 1:
-                arrivals[entries - entry] += chance
-                total += units[entry]
-    return total
 
 
 LONGEST_VARYING = 8  # up to which lead times may vary: work grows with 3 to this power

@@ -75,8 +75,8 @@ def _at(policy: Policy, position: float) -> Policy | None:
         return None
     products = policy.products
     lost, held = costs_at(np.array(position), products.price)
-    costs = {"lost_cost": products.lost_cost + lost, "holding_cost": products.holding_cost + held}
-    return replace(policy, products=replace(products, **costs))
+    dearer = replace(products, lost_cost=products.lost_cost + lost, holding_cost=products.holding_cost + held)
+    return replace(policy, products=dearer)
 
 
 def _added(position: float) -> str:

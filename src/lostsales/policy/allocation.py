@@ -256,7 +256,7 @@ class _Program(NamedTuple):
             bounds=[(0.0, each) for each in self.most.tolist()],
             method="highs",
         )
-        if found.status != 0:
+        if found.status != 0 or found.fun is None:
             raise LostSalesError(f"the limits that products share could not be solved: {found.message}")
         price = np.zeros(resources)
         place = np.cumsum(below) - 1

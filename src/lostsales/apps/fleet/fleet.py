@@ -173,7 +173,10 @@ class Fleet:
             parts = [DayOrders.of(policy, day.view) for _, policy, day in days]
             orders, applied = settle_parts(self.problem.limits, parts)
             settled = zip(days, orders, strict=True)
-            days = [(*head, replace(day, view=replace(day.view, settled=own))) for (*head, day), own in settled]
+            days = [
+                (rows, policy, replace(day, view=replace(day.view, settled=own)))
+                for (rows, policy, day), own in settled
+            ]
         found = [(rows, recommended(policy, day)) for rows, policy, day in days]
         return replace(in_order(self.problem, found), limits=applied)
 

@@ -38,13 +38,6 @@ def _begin(first: float, mean: float, dispersion: float) -> float:
 
 
 @compiled
-def chance_between(first: float, last: float, mean: float, dispersion: float) -> float:
-    """P(first <= K <= last)."""
-    count = _begin(max(first, 0.0), mean, dispersion)
-    return _chance_from(count, last, log_chance(count, mean, dispersion), mean, dispersion)
-
-
-@compiled
 def _chance_from(count: float, last: float, at_first: float, mean: float, dispersion: float) -> float:
     """P(count <= K <= last), from log P(K = count)."""
     if last < count:
@@ -60,19 +53,18 @@ def _chance_from(count: float, last: float, at_first: float, mean: float, disper
 
 
 @compiled
+def chance_between(first: float, last: float, mean: float, dispersion: float) -> float:
+    """P(first <= K <= last)."""
+    count = _begin(max(first, 0.0), mean, dispersion)
+    return _chance_from(count, last, log_chance(count, mean, dispersion), mean, dispersion)
+
+
+@compiled
 def chance_below(first: float, mean: float, dispersion: float) -> float:
     """P(K < first)."""
     if first > mean:
         return max(1 - chance_between(first, math.inf, mean, dispersion), 0.0)
     return chance_between(0.0, first - 1, mean, dispersion)
-
-
-@compiled
-def count_at(share: float, first: float, last: float, mean: float, dispersion: float, chance: float) -> float:
-    """The count that a share of the law between `first` and `last`, of probability `chance`, lies below."""
-    count = _begin(max(first, 0.0), mean, dispersion)
-    own = math.exp(log_chance(count, mean, dispersion)) / chance
-    return _count_from(count, own, share, last, mean, dispersion)
 
 
 @compiled
@@ -84,6 +76,14 @@ def _count_from(count: float, own: float, share: float, last: float, mean: float
         passed += own
         count += 1
     return count
+
+
+@compiled
+def count_at(share: float, first: float, last: float, mean: float, dispersion: float, chance: float) -> float:
+    """The count that a share of the law between `first` and `last`, of probability `chance`, lies below."""
+    count = _begin(max(first, 0.0), mean, dispersion)
+    own = math.exp(log_chance(count, mean, dispersion)) / chance
+    return _count_from(count, own, share, last, mean, dispersion)
 
 
 @compiled

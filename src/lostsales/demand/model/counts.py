@@ -20,6 +20,28 @@ LANES = 32  # quantiles searched together, so that the compiler vectorises the l
 
 
 @compiled
+def gamma_quantile(z: float, mean: float, variance: float) -> float:
+    """Quantile of a gamma distribution by the Wilson-Hilferty approximation; `z` is the standard normal quantile."""
+    shape = mean * mean / max(variance, 1e-12 * mean * mean)
+    ninth = 1.0 / (9.0 * shape)
+    root = 1.0 - ninth + z * math.sqrt(ninth)
+    return float(mean * max(root, 0.0) ** 3)
+
+
+@compiled
+def normal_quantile(level: float) -> float:
+    """Quantile of the standard normal distribution, by bisection: few are needed, so this is fast enough."""
+    low, high = -9.0, 9.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if 0.5 * math.erfc(-middle / math.sqrt(2.0)) < level:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)
+
+
+@compiled
 def count_quantile(level: float, mean: float, variance: float) -> float:
     """Quantile of a count at probability `level`: the least count with P(D <= count) >= level."""
     if mean <= 0.0:
@@ -71,28 +93,6 @@ def small_count_quantiles(level: Floats, mean: Floats, variance: Floats, found: 
         for j in range(rows):
             m, v = mean[low + j], variance[low + j]
             found[low + j] = count[j] if v - m > NEARLY_POISSON * m else count_quantile(level[low + j], m, v)
-
-
-@compiled
-def normal_quantile(level: float) -> float:
-    """Quantile of the standard normal distribution, by bisection: few are needed, so this is fast enough."""
-    low, high = -9.0, 9.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if 0.5 * math.erfc(-middle / math.sqrt(2.0)) < level:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
-
-
-@compiled
-def gamma_quantile(z: float, mean: float, variance: float) -> float:
-    """Quantile of a gamma distribution by the Wilson-Hilferty approximation; `z` is the standard normal quantile."""
-    shape = mean * mean / max(variance, 1e-12 * mean * mean)
-    ninth = 1.0 / (9.0 * shape)
-    root = 1.0 - ninth + z * math.sqrt(ninth)
-    return float(mean * max(root, 0.0) ** 3)
 
 
 @compiled
@@ -166,6 +166,16 @@ def log_scores(demand: Floats, mean: Floats, variance: Floats, seen: Bools, cens
 
 
 @compiled
+def _normal_at_least(least: float, mean: float, variance: float) -> tuple[float, float]:
+    sd = math.sqrt(variance)
+    z = (least - mean) / sd
+    tail = 0.5 * math.erfc(z / math.sqrt(2.0))
+    # Asymptote of the inverse Mills ratio.
+    hazard = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / tail if tail > 1e-12 else z + 1.0 / z
+    return mean + sd * hazard, min(max(hazard * (hazard - z), 0.0), 1.0)
+
+
+@compiled
 def demand_at_least(least: float, mean: float, variance: float, integer: bool) -> tuple[float, float]:
     """Conditional mean E[D | D >= least], and the information of the event relative to that of D itself.
 
@@ -191,6 +201,27 @@ def demand_at_least(least: float, mean: float, variance: float, integer: bool) -
     expected = (mean - first) / above
     spread = (variance + mean * mean - second) / above - expected * expected
     return max(expected, least), min(max(1.0 - spread / variance, 0.0), 1.0)
+
+
+@compiled
+def _gamma_tail(x: float, shape: float) -> float:
+    """P(X >= x) of a standard gamma distribution by the Wilson-Hilferty approximation."""
+    ninth = 1.0 / (9.0 * shape)
+    z = ((x / shape) ** (1.0 / 3.0) - 1.0 + ninth) / math.sqrt(ninth)
+    return 0.5 * math.erfc(z / math.sqrt(2.0))
+
+
+@compiled
+def _gamma_at_least(least: float, mean: float, variance: float, otherwise: tuple[float, float]) -> tuple[float, float]:
+    """`demand_at_least` of a gamma distribution: E[D; D >= x] is the mean times the tail of the next shape."""
+    shape = mean * mean / variance
+    scaled = least * shape / mean
+    tail = _gamma_tail(scaled, shape)
+    if tail < 1e-9:
+        return otherwise
+    first = mean * _gamma_tail(scaled, shape + 1.0) / tail
+    second = mean * mean * (1.0 + 1.0 / shape) * _gamma_tail(scaled, shape + 2.0) / tail
+    return max(first, least), min(max(1.0 - (second - first * first) / variance, 0.0), 1.0)
 
 
 @compiled
@@ -231,34 +262,3 @@ def drawn_at_least(least: Floats, mean: Floats, variance: Floats, chance: Floats
         else:
             found[i] = max(gamma_quantile(normal_quantile(level), mean[i], variance[i]), least[i])
     return found
-
-
-@compiled
-def _gamma_at_least(least: float, mean: float, variance: float, otherwise: tuple[float, float]) -> tuple[float, float]:
-    """`demand_at_least` of a gamma distribution: E[D; D >= x] is the mean times the tail of the next shape."""
-    shape = mean * mean / variance
-    scaled = least * shape / mean
-    tail = _gamma_tail(scaled, shape)
-    if tail < 1e-9:
-        return otherwise
-    first = mean * _gamma_tail(scaled, shape + 1.0) / tail
-    second = mean * mean * (1.0 + 1.0 / shape) * _gamma_tail(scaled, shape + 2.0) / tail
-    return max(first, least), min(max(1.0 - (second - first * first) / variance, 0.0), 1.0)
-
-
-@compiled
-def _gamma_tail(x: float, shape: float) -> float:
-    """P(X >= x) of a standard gamma distribution by the Wilson-Hilferty approximation."""
-    ninth = 1.0 / (9.0 * shape)
-    z = ((x / shape) ** (1.0 / 3.0) - 1.0 + ninth) / math.sqrt(ninth)
-    return 0.5 * math.erfc(z / math.sqrt(2.0))
-
-
-@compiled
-def _normal_at_least(least: float, mean: float, variance: float) -> tuple[float, float]:
-    sd = math.sqrt(variance)
-    z = (least - mean) / sd
-    tail = 0.5 * math.erfc(z / math.sqrt(2.0))
-    # Asymptote of the inverse Mills ratio.
-    hazard = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / tail if tail > 1e-12 else z + 1.0 / z
-    return mean + sd * hazard, min(max(hazard * (hazard - z), 0.0), 1.0)

@@ -52,6 +52,18 @@ class LevelState(NamedTuple):
 
 
 @compiled
+def log_density(units: float, mean: float, relative: float, counted: bool) -> float:
+    """Log density of a demand: negative binomial for small counts, else Student; `relative` is variance over mean^2."""
+    if counted and mean < FEW:
+        size = 1.0 / max(relative - 1.0 / mean, LEAST_EXCESS)
+        p = size / (size + mean)
+        found = math.lgamma(units + size) - math.lgamma(size) - math.lgamma(units + 1.0)
+        return found + size * math.log(p) + units * math.log(1.0 - p)
+    squared = (units / mean - 1.0) ** 2 / relative
+    return LOG_DENSITY - 0.5 * (FREEDOM + 1.0) * math.log1p(squared / FREEDOM) - math.log(mean * math.sqrt(relative))
+
+
+@compiled
 def observe(
     state: LevelState,
     demand: Floats,
@@ -108,18 +120,6 @@ def observe(
                 rate = max(rates[k, 0], 1.0 / (state.shown[i] + 1.0))
                 state.level[i, k] = max(base + rate * base * error, least_level)
             state.shown[i] += 1
-
-
-@compiled
-def log_density(units: float, mean: float, relative: float, counted: bool) -> float:
-    """Log density of a demand: negative binomial for small counts, else Student; `relative` is variance over mean^2."""
-    if counted and mean < FEW:
-        size = 1.0 / max(relative - 1.0 / mean, LEAST_EXCESS)
-        p = size / (size + mean)
-        found = math.lgamma(units + size) - math.lgamma(size) - math.lgamma(units + 1.0)
-        return found + size * math.log(p) + units * math.log(1.0 - p)
-    squared = (units / mean - 1.0) ** 2 / relative
-    return LOG_DENSITY - 0.5 * (FREEDOM + 1.0) * math.log1p(squared / FREEDOM) - math.log(mean * math.sqrt(relative))
 
 
 @compiled

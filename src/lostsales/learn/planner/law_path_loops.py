@@ -36,6 +36,85 @@ class MarketPaths(NamedTuple):
 
 
 @compiled
+def fill_expected(demand: Floats, span: int, cover: Floats) -> None:
+    """Fill `cover` (periods, paths) with demand a period over the next `span`, regressed on the last one of a path."""
+    periods, paths = demand.shape
+    total = np.empty(paths)
+    for t in range(periods):
+        last = min(t + span, periods)
+        total[:] = 0.0
+        for k in range(t, last):
+            for s in range(paths):
+                total[s] += demand[k, s] / (last - t)
+        mean = total.mean()
+        if t == 0:
+            cover[0, :] = mean
+            continue
+        before, middle, square, product = demand[t - 1], demand[t - 1].mean(), 0.0, 0.0
+        for s in range(paths):
+            square += (before[s] - middle) ** 2
+            product += (before[s] - middle) * (total[s] - mean)
+        slope = product / square if square > 0 else 0.0
+        for s in range(paths):
+            cover[t, s] = max(mean + slope * (before[s] - middle), 0.0)
+
+
+@compiled
+def one_demand(table: LatentTable, depth: int, z_position: float, price_position: float, lag: float, u: float) -> float:
+    """Demand of a quantile `u` between the nodes of z, of the price and of the lag."""
+    latents = table.latents[min(depth, len(table.latents) - 1)]
+    n_atoms = latents.shape[3]
+    k = min(int(u * n_atoms), n_atoms - 1)
+    z, z_above = nodes_around(z_position, latents.shape[0] - 1)
+    p, p_above = nodes_around(price_position, latents.shape[1] - 1)
+    low, lag_above = nodes_around(lag / table.lag_step, latents.shape[2] - 1)
+    latent = 0.0
+    for i in range(2):
+        for j in range(2):
+            weight = (z_above if i else 1 - z_above) * (p_above if j else 1 - p_above)
+            if weight > 0:
+                own = latents[z + i, p + j]
+                latent += weight * ((1 - lag_above) * own[low, k] + lag_above * own[low + 1, k])
+    found = min(max(np.exp(latent) if table.multiplicative else latent, 0.0), table.demand_max)
+    return float(np.rint(found)) if table.rounded else float(found)
+
+
+@compiled
+def draw_demand(
+    rows: Rows,
+    row: int,
+    today: int,
+    later: int,
+    table: LatentTable,
+    market: MarketPaths,
+    draws: Draws,
+    dynamics: Dynamics,
+    demand: Floats,
+) -> None:
+    """Fill `demand` (periods, paths) with demands at the price of index `today` now and of `later` after it."""
+    periods, paths = demand.shape
+    memory, last_w, last_cell = dynamics.memory, len(market.reached) - 1, len(market.z_node) - 1
+    for s in range(paths):
+        z, w, lag = rows.z_position[row], rows.w_position[row, today], rows.lag[row]
+        shape, place = rows.depth[row], rows.price_position[row, today]
+        for t in range(periods):
+            demand[t, s] = one_demand(table, shape, z, place, lag, draws.chances[s, t])
+            stays = rows.stays[row] if t == 0 else memory.carry * lag + memory.offset
+            lag = max(memory.weight * demand[t, s] + stays, 0.0)
+            node, above = nodes_around(w, last_w)
+            cell, other = 0, min(node + 1, last_w)
+            while cell < last_cell:
+                if (1 - above) * market.reached[node, cell] + above * market.reached[other, cell] >= market.draws[s, t]:
+                    break
+                cell += 1
+            shape, place = 0, rows.price_position[row, later]
+            p, dear = nodes_around(place, market.w_node.shape[1] - 1)
+            z, w = market.z_node[cell], market.w_node[cell, p]
+            if dear > 0:
+                w += dear * (market.w_node[cell, p + 1] - w)
+
+
+@compiled
 def path_values(
     q: Floats,
     rows: Rows,
@@ -98,82 +177,3 @@ def path_values(
             rolled_out(orders, levels, n_orders, futures, unit, terms, work, earned)
             for o in range(n_orders):
                 q[row, p * n_orders + o] = earned[o]
-
-
-@compiled
-def draw_demand(
-    rows: Rows,
-    row: int,
-    today: int,
-    later: int,
-    table: LatentTable,
-    market: MarketPaths,
-    draws: Draws,
-    dynamics: Dynamics,
-    demand: Floats,
-) -> None:
-    """Fill `demand` (periods, paths) with demands at the price of index `today` now and of `later` after it."""
-    periods, paths = demand.shape
-    memory, last_w, last_cell = dynamics.memory, len(market.reached) - 1, len(market.z_node) - 1
-    for s in range(paths):
-        z, w, lag = rows.z_position[row], rows.w_position[row, today], rows.lag[row]
-        shape, place = rows.depth[row], rows.price_position[row, today]
-        for t in range(periods):
-            demand[t, s] = one_demand(table, shape, z, place, lag, draws.chances[s, t])
-            stays = rows.stays[row] if t == 0 else memory.carry * lag + memory.offset
-            lag = max(memory.weight * demand[t, s] + stays, 0.0)
-            node, above = nodes_around(w, last_w)
-            cell, other = 0, min(node + 1, last_w)
-            while cell < last_cell:
-                if (1 - above) * market.reached[node, cell] + above * market.reached[other, cell] >= market.draws[s, t]:
-                    break
-                cell += 1
-            shape, place = 0, rows.price_position[row, later]
-            p, dear = nodes_around(place, market.w_node.shape[1] - 1)
-            z, w = market.z_node[cell], market.w_node[cell, p]
-            if dear > 0:
-                w += dear * (market.w_node[cell, p + 1] - w)
-
-
-@compiled
-def one_demand(table: LatentTable, depth: int, z_position: float, price_position: float, lag: float, u: float) -> float:
-    """Demand of a quantile `u` between the nodes of z, of the price and of the lag."""
-    latents = table.latents[min(depth, len(table.latents) - 1)]
-    n_atoms = latents.shape[3]
-    k = min(int(u * n_atoms), n_atoms - 1)
-    z, z_above = nodes_around(z_position, latents.shape[0] - 1)
-    p, p_above = nodes_around(price_position, latents.shape[1] - 1)
-    low, lag_above = nodes_around(lag / table.lag_step, latents.shape[2] - 1)
-    latent = 0.0
-    for i in range(2):
-        for j in range(2):
-            weight = (z_above if i else 1 - z_above) * (p_above if j else 1 - p_above)
-            if weight > 0:
-                own = latents[z + i, p + j]
-                latent += weight * ((1 - lag_above) * own[low, k] + lag_above * own[low + 1, k])
-    found = min(max(np.exp(latent) if table.multiplicative else latent, 0.0), table.demand_max)
-    return float(np.rint(found)) if table.rounded else float(found)
-
-
-@compiled
-def fill_expected(demand: Floats, span: int, cover: Floats) -> None:
-    """Fill `cover` (periods, paths) with demand a period over the next `span`, regressed on the last one of a path."""
-    periods, paths = demand.shape
-    total = np.empty(paths)
-    for t in range(periods):
-        last = min(t + span, periods)
-        total[:] = 0.0
-        for k in range(t, last):
-            for s in range(paths):
-                total[s] += demand[k, s] / (last - t)
-        mean = total.mean()
-        if t == 0:
-            cover[0, :] = mean
-            continue
-        before, middle, square, product = demand[t - 1], demand[t - 1].mean(), 0.0, 0.0
-        for s in range(paths):
-            square += (before[s] - middle) ** 2
-            product += (before[s] - middle) * (total[s] - mean)
-        slope = product / square if square > 0 else 0.0
-        for s in range(paths):
-            cover[t, s] = max(mean + slope * (before[s] - middle), 0.0)
