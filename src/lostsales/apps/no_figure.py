@@ -65,6 +65,12 @@ REASONS = {
     "products_per_second": "no fit is running, or no two shards are finished yet",
     "seconds_left": "no fit is running, or no two shards are finished yet",
     "error_se": "fewer than two estimates gave an interval",
+    "service": "the estimator replays no periods",
+    "days_of_cover": "periods are plain numbers",
+    "turns": "periods are plain numbers",
+    "waste": "the log has no shelf life",
+    "waste_cost": "the log has no shelf life, or no cost of waste",
+    "waste_share": "the log has no shelf life, or no cost of waste",
 }
 
 

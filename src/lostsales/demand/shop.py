@@ -73,7 +73,7 @@ class ShopDemand:
     >>> import lostsales
     >>> model = lostsales.fit_demand(lostsales.load_example("corner-shop"))
     >>> round(float(model.elasticities("group").elasticity.mean()), 1), next(iter(model.drivers()))
-    (-2.7, 'noise')
+    (-2.6, 'noise')
 
     """
 

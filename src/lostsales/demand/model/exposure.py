@@ -17,6 +17,7 @@ from lostsales.demand.model.columns import COPIES, MOST_LOG_PRICE
 from lostsales.demand.model.periods import PeriodColumns
 from lostsales.demand.model.product_response import FittedResponse, PooledResponse, ResponseRows, fit_rows
 from lostsales.demand.model.season import LEAST_CYCLES
+from lostsales.errors import LostSalesError
 from lostsales.saved_fields import Axis, numbers
 from lostsales.types import Array, Floats, Ints
 
@@ -43,6 +44,11 @@ class DemandExposure:
     centre: Annotated[Floats, numbers("columns")]  # mean of each column of the features
     scale: Annotated[Floats, numbers("columns", least=0)]  # its standard deviation, 1 of an indicator; 0: not an input
     carry: Annotated[Floats, numbers("columns", "columns")]  # expectation of the next period's columns
+
+    def validate(self) -> None:
+        """Raise where a file has a season that is neither of weekdays nor of weeks."""
+        if (places := self.response.season.shape[1]) not in (1, WEEK_DAYS, WEEKS):
+            raise LostSalesError(f"a season has {WEEK_DAYS} weekdays or {WEEKS} weeks, but {places} came")
 
     @classmethod
     def learned(cls, log: SalesLog, observed: Observed) -> tuple["DemandExposure", FittedResponse]:
