@@ -52,11 +52,11 @@ def test_decisions_scale_with_units_and_currency() -> None:
 def test_a_longer_lead_time_never_earns_more() -> None:
     """The same customers, and a demand distribution that was learned from the same sales."""
     earned = []
-    for lead_time in (1, 3, 6, 10):
+    for lead_time in (1, 4, 10):
         scenario = Scenario.load("steady", (f"supply.lead_time={lead_time}",))
         log, _ = simulate(scenario, episodes=20, seed=1)
         policy = lostsales.fit(log, Planner(decides_by="paths"))
-        earned.append(evaluate_policy(scenario, policy, episodes=200, seed=5).mean_profit)
+        earned.append(evaluate_policy(scenario, policy, episodes=60, seed=5).mean_profit)
     assert (np.diff(earned) < 0).all()
 
 
