@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 overload(smaller)(lambda left, right: lambda left, right: min(left, right))  # noqa: ARG005
 overload(larger)(lambda left, right: lambda left, right: max(left, right))  # noqa: ARG005
 overload(paid_once)(lambda cost, units: lambda cost, units: cost if units > 0 else 0.0)  # noqa: ARG005
-COMPILING = "lostsales compiles its loops, once after installation: up to 15 s"
+COMPILING = "lostsales compiles its loops, once after installation: up to half a minute"
 _callable: set[Callable[..., Any]] = {smaller, larger, paid_once}  # plain functions that compiled code may call
 
 
