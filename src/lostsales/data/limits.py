@@ -89,6 +89,6 @@ class Limit(Settings):
 
     @property
     def title(self) -> str:
-        """What is limited, in words."""
+        """Description of the limited resource in words."""
         what = f"{self.measure} {'ordered' if self.of == 'order' else 'in stock'}"
         return what if self.by is None else f"{what} by {self.by}"

@@ -53,5 +53,5 @@ class Targets(Settings):
 
     @property
     def measure(self) -> Literal["fill_rate", "service"]:
-        """What the target is of."""
+        """Name of the service figure that has a target."""
         return "service" if self.fill_rate is None else "fill_rate"

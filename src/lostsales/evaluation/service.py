@@ -15,7 +15,7 @@ TINY = 1e-12  # against division by 0
 
 @dataclass(frozen=True)
 class ServiceFigures:
-    """What customers got and what stock it took, over the periods of an evaluation.
+    """Service to customers and the stock that it took, over the periods of an evaluation.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ MOST_ROWS = 8_000  # that are replayed for each
 
 @dataclass(frozen=True)
 class TradeOffPoint:
-    """What a policy would earn and serve, and the stock it takes; `added` says which costs it decides by."""
+    """Profit, service and stock of a policy; `added` names the costs that it decides by."""
 
     added: str
     profit: float  # a period, of all products, without a cost of lost sales; units are paid when they are sold

@@ -195,7 +195,7 @@ def _measure(log: DecisionLog, groups: TargetGroups, targets: Targets, seed: int
     count = len(groups.names)
 
     def share(flow: Flow, group: Ints, counted: Floats) -> Floats:
-        """By group, from the sums over rows of each."""
+        """Service of each group, from sums over its rows."""
         if targets.measure == "fill_rate":
             met, of = flow.sales, flow.demand
         else:

@@ -106,7 +106,7 @@ def _correlation(scores: Floats, seen: Bools) -> float:
 def _season_and_growth(
     panel: Panel, horizons: Ints, spread: Spread, seasons: SeasonPriors, rng: np.random.Generator, progress: Progress
 ) -> tuple[SeasonPriors, bool]:
-    """Whether series have seasons of their own, and whether levels follow the growth that all series share.
+    """Choice of seasons by series, and of levels that follow the growth that all series share.
 
     Seasons must lower the quantile loss of the mean of all members, growth the error of totals.
     """
